@@ -19,7 +19,7 @@ import { buildClusterEntry, writeClustersFile } from "#emulators/harness/cluster
 import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
 
-// Prints the cost of invocations of the packaged function, as JSON: the `function` of cli/cost/measured.json.
+// Prints the cost of invocations of the packaged function, as JSON: the `function` of src/cli/cost/measured.json.
 //
 // It uses a real API server and an embedded EC2 endpoint that takes 60 ms for each call. Each cold invocation
 // runs the bundle of dist/ in a new process; the warm ones of a size share a process. Results are medians.

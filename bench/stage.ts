@@ -90,7 +90,7 @@ export async function setBenchStage(
 }
 
 const BENCH = fileURLToPath(new URL(".", import.meta.url));
-const EC2_PROGRAM = fileURLToPath(new URL("../emulators/ec2/main.ts", import.meta.url));
+const EC2_PROGRAM = fileURLToPath(new URL("../src/emulators/ec2/main.ts", import.meta.url));
 
 const Started = z.object({ url: z.string(), region: z.string(), account: z.string() });
 

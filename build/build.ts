@@ -24,9 +24,9 @@ const NOTICES = "THIRD-PARTY-NOTICES.txt";
 
 /** Leaves out the SDK's code for reading ~/.aws and its clients for signing in: a function has no ~/.aws. */
 export const NO_PROFILES = {
-  "@aws-sdk/credential-provider-ini": "platforms/aws/no-profiles.ts",
-  "@aws-sdk/credential-provider-process": "platforms/aws/no-profiles.ts",
-  "@aws-sdk/credential-provider-sso": "platforms/aws/no-profiles.ts",
+  "@aws-sdk/credential-provider-ini": "src/platforms/aws/no-profiles.ts",
+  "@aws-sdk/credential-provider-process": "src/platforms/aws/no-profiles.ts",
+  "@aws-sdk/credential-provider-sso": "src/platforms/aws/no-profiles.ts",
 };
 
 /**
@@ -39,7 +39,7 @@ export const ONE_STS = { "@aws-sdk/nested-clients/sts": "node_modules/@aws-sdk/c
  * Leaves out event streams for functions that invoke no others: of all clients in use only Lambda's has
  * operations with them.
  */
-export const NO_EVENT_STREAMS = { "@smithy/core/event-streams": "platforms/aws/no-event-streams.ts" };
+export const NO_EVENT_STREAMS = { "@smithy/core/event-streams": "src/platforms/aws/no-event-streams.ts" };
 
 /** The parts of clouds in functions that decide about objects; the names are those of the plugin. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
@@ -110,7 +110,7 @@ function buildFunctionOptions(name: string, folder: string, clouds?: readonly st
 }
 
 function buildCommandLineOptions(folder: string): BundleOptions {
-  return { entry: "cli/main.ts", folder, name: CLI_NAME, chunkPrefix: CHUNK_PREFIX };
+  return { entry: "src/cli/main.ts", folder, name: CLI_NAME, chunkPrefix: CHUNK_PREFIX };
 }
 
 /**

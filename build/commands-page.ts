@@ -13,7 +13,7 @@ const BLOCK = /(<!-- help of ([a-z -]+) -->\n```text\n)[\s\S]*?(```\n)/g;
 
 /** Returns the output of a command's `--help`, in lines of a page's width. */
 export async function readHelp(command: string): Promise<string> {
-  const main = join(ROOT, "cli/main.ts");
+  const main = join(ROOT, "src/cli/main.ts");
   const env = { ...process.env, COLUMNS: "118", NO_COLOR: "1" };
   const { stdout } = await run(process.execPath, [main, ...command.split(" "), "--help"], { env });
   return stdout.replaceAll(/ +$/gm, "");

@@ -26,7 +26,7 @@ export async function buildAllFunctions(folder: string): Promise<readonly BuiltF
     sizes.map(async ({ name, minified: minifiedBytes, zip: zipBytes = 0 }) => {
       const metafile: Metafile = JSON.parse(await readFile(join(folder, `${name}.meta.json`), "utf8"));
       const outputs = Object.entries(metafile.outputs);
-      const cloud = outputs.find(([, output]) => output.entryPoint === "clouds/aws/cloud.ts")?.[0];
+      const cloud = outputs.find(([, output]) => output.entryPoint === "src/clouds/aws/cloud.ts")?.[0];
       return {
         name,
         entry: join(folder, name, "index.mjs"),

@@ -15,7 +15,7 @@ locals {
     node-lifecycle = {
       description = "Marks nodes that are shut down and deletes those whose instance is gone (cloud-node-lifecycle-controller)"
       memory_size = 512
-      # Less than the life of an intent to delete (core/node-lifecycle/state.ts).
+      # Less than the life of an intent to delete (src/core/node-lifecycle/state.ts).
       timeout      = 30
       asynchronous = false
     }

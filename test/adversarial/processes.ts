@@ -15,7 +15,7 @@ export interface Attacked {
   stop(): Promise<void>;
 }
 
-const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const PLATFORM = fileURLToPath(new URL("platform.ts", import.meta.url));
 
 /** A heap into which no attack's data would fit. */

@@ -234,7 +234,7 @@ describe("a bill of materials", () => {
     );
     const text = await buildBillOfMaterials({
       name: "image",
-      bundle: bundle("cli/main.ts"),
+      bundle: bundle("src/cli/main.ts"),
       files: {},
       ...(base && { base }),
     });
@@ -258,7 +258,7 @@ describe("a bill of materials", () => {
 
   test.each(RUBBISH)("with %s fails the schema", async (_what, change) => {
     const document = JSON.parse(
-      await buildBillOfMaterials({ name: "one", bundle: bundle("cli/main.ts"), files: {} }),
+      await buildBillOfMaterials({ name: "one", bundle: bundle("src/cli/main.ts"), files: {} }),
     );
     expect(validate(document)).toEqual([]);
     change(document);

@@ -77,11 +77,11 @@ describe("the build", () => {
 
   test("serverless-ccm: a relay with a clusters file loads neither client-node nor functions nor cloud emulators", async () => {
     const { outputs } = await metafile("serverless-ccm");
-    const inputs = inputsLoadedWith(outputs, "cli/relay.ts");
-    expect(inputs).toContain("relay/cluster-relay.ts");
+    const inputs = inputsLoadedWith(outputs, "src/cli/relay.ts");
+    expect(inputs).toContain("src/relay/cluster-relay.ts");
     // Every process knows the names and configurations of clouds, but not their clients.
     const isKind = (input: string): boolean =>
-      PROVIDER_FILES.test(input) || input === "platforms/keep-fresh.ts";
+      PROVIDER_FILES.test(input) || input === "src/platforms/keep-fresh.ts";
     expect(
       inputs.filter(
         (input) =>
@@ -93,9 +93,9 @@ describe("the build", () => {
 
   test("serverless-ccm: a relay contains only the watch halves of controllers", async () => {
     const { outputs } = await metafile("serverless-ccm");
-    const inputs = inputsLoadedWith(outputs, "cli/relay.ts");
-    expect(inputs).toContain("core/node/watch.ts");
-    expect(inputs.filter((input) => /^core\/[^/]+\/(controller|decide)\.ts$/.test(input))).toEqual([]);
+    const inputs = inputsLoadedWith(outputs, "src/cli/relay.ts");
+    expect(inputs).toContain("src/core/node/watch.ts");
+    expect(inputs.filter((input) => /^src\/core\/[^/]+\/(controller|decide)\.ts$/.test(input))).toEqual([]);
   });
 
   test("serverless-ccm: the build removes the files of an earlier build", async () => {

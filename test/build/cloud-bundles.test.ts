@@ -42,7 +42,7 @@ describe("of the clouds without an SDK", () => {
     "$provider is a small separate part of $name, without code of other clouds",
     ({ name, provider }) => {
       const outputs = bundles.get(name) ?? {};
-      const entry = `clouds/${provider}/cloud.ts`;
+      const entry = `src/clouds/${provider}/cloud.ts`;
       const atStart = filesLoadedWith(outputs, `functions/${name}.ts`);
       const added = [...filesLoadedWith(outputs, entry)].filter((path) => !atStart.has(path));
       const inputs = added.flatMap((path) => inputsIn(outputs, path));
@@ -52,9 +52,9 @@ describe("of the clouds without an SDK", () => {
       expect(inputs).toContain(entry);
       expect([...atStart].flatMap((path) => inputsIn(outputs, path))).not.toContain(entry);
       expect(inputs.filter((input) => /@aws-sdk|@smithy/.test(input))).toEqual([]);
-      expect(inputs.filter((input) => others.some((each) => input.startsWith(`clouds/${each}/`)))).toEqual(
-        [],
-      );
+      expect(
+        inputs.filter((input) => others.some((each) => input.startsWith(`src/clouds/${each}/`))),
+      ).toEqual([]);
       expect(added.reduce((bytes, path) => bytes + (outputs[path]?.bytes ?? 0), 0)).toBeLessThan(MAX_BYTES);
     },
   );
@@ -63,7 +63,7 @@ describe("of the clouds without an SDK", () => {
     const outputs = bundles.get(name) ?? {};
     const inputs = Object.keys(outputs).flatMap((path) => inputsIn(outputs, path));
     expect(inputs).toContain(`functions/${name}.ts`);
-    expect(inputs.filter((input) => /^clouds\/[a-z-]+\/cloud\.ts$/.test(input))).toEqual([]);
+    expect(inputs.filter((input) => /^src\/clouds\/[a-z-]+\/cloud\.ts$/.test(input))).toEqual([]);
   });
 });
 
@@ -78,10 +78,10 @@ describe("a build for some clouds", () => {
   test.each(asking)("has only these in %s, and the configuration of the others", async (name) => {
     const { outputs }: Metafile = JSON.parse(await readFile(join(folder, `${name}.meta.json`), "utf8"));
     const inputs = Object.keys(outputs).flatMap((path) => inputsIn(outputs, path));
-    const clouds = inputs.filter((input) => /^clouds\/[a-z-]+\/cloud\.ts$/.test(input));
-    expect(clouds.toSorted()).toEqual(["clouds/aws/cloud.ts", "clouds/hcloud/cloud.ts"]);
-    expect(inputs).toContain("clouds/openstack/config.ts");
-    expect(inputs).not.toContain("clouds/openstack/session.ts");
+    const clouds = inputs.filter((input) => /^src\/clouds\/[a-z-]+\/cloud\.ts$/.test(input));
+    expect(clouds.toSorted()).toEqual(["src/clouds/aws/cloud.ts", "src/clouds/hcloud/cloud.ts"]);
+    expect(inputs).toContain("src/clouds/openstack/config.ts");
+    expect(inputs).not.toContain("src/clouds/openstack/session.ts");
   });
 
   test("rejects a cluster of another cloud with the reason", async () => {

@@ -95,15 +95,15 @@ const hasController = (name: string): boolean => !["sweep", "ec2-events", "admis
 
 /** The additional controllers of a function. */
 const CONTROLLERS_BESIDE: Readonly<Record<string, readonly string[]>> = {
-  service: ["core/firewall/controller.ts"],
+  service: ["src/core/firewall/controller.ts"],
 };
 
 /** Parts of clouds without an SDK; cloud-bundles.test.ts checks their sizes. */
-const OF_OTHER_CLOUDS = /^clouds\/(?!aws\/)[a-z-]+\//;
+const OF_OTHER_CLOUDS = /^src\/clouds\/(?!aws\/)[a-z-]+\//;
 
 /** The parts of AWS for signing in to clusters, loaded on demand. */
 const SIGN_IN =
-  /^platforms\/(keep-fresh|secrets\/[a-z-]+|aws\/(role-credentials|error-codes|secrets\/[a-z-]+|sign-in\/[a-z-]+))\.ts$/;
+  /^src\/platforms\/(keep-fresh|secrets\/[a-z-]+|aws\/(role-credentials|error-codes|secrets\/[a-z-]+|sign-in\/[a-z-]+))\.ts$/;
 
 const names = await listFunctionNames();
 
@@ -138,41 +138,43 @@ describe("a function's bundle", () => {
     const own = inputsOf(name).filter(
       (input) => packageOf(input).length === 0 && !isNodes(input) && !input.startsWith("left-out:"),
     );
-    const folders = new Set(own.map((input) => input.split("/")[0] ?? ""));
+    const folders = new Set(own.map((input) => input.replace("src/", "").split("/")[0] ?? ""));
     const allowed = [...ALLOWED_FOLDERS, ...(FOLDERS_OF_ONE[name] ?? [])];
     expect([...folders].filter((each) => !allowed.includes(each))).toEqual([]);
     expect(own).toContain(`functions/${name}.ts`);
   });
 
   test.each(names)("%s: contains one controller, or none if it makes no decisions", (name) => {
-    const controllers = inputsOf(name).filter((input) => /^core\/[^/]+\/controller\.ts$/.test(input));
+    const controllers = inputsOf(name).filter((input) => /^src\/core\/[^/]+\/controller\.ts$/.test(input));
     const beside = CONTROLLERS_BESIDE[name] ?? [];
-    expect(controllers).toEqual(hasController(name) ? [...beside, `core/${name}/controller.ts`] : []);
+    expect(controllers).toEqual(hasController(name) ? [...beside, `src/core/${name}/controller.ts`] : []);
   });
 
   test.each(names)("%s: loads the fleet brake's record only if it deletes nodes, and on demand", (name) => {
-    const record = "platforms/aws/s3-object.ts";
+    const record = "src/platforms/aws/s3-object.ts";
     expect(inputsOf(name).includes(record)).toBe(name === "node-lifecycle");
     expect(inputsLoadedWith(bundles.get(name) ?? {}, `functions/${name}.ts`)).not.toContain(record);
   });
 
   test.each(names.filter(hasController))("%s: loads no cloud with its entry", (name) => {
     const loaded = inputsLoadedWith(bundles.get(name) ?? {}, `functions/${name}.ts`);
-    expect(loaded).toContain("clouds/providers.ts");
-    const ofClouds = loaded.filter((input) => /@aws-sdk|@smithy|^clouds\/|^platforms\/aws\//.test(input));
+    expect(loaded).toContain("src/clouds/providers.ts");
+    const ofClouds = loaded.filter((input) =>
+      /@aws-sdk|@smithy|^src\/clouds\/|^src\/platforms\/aws\//.test(input),
+    );
     expect(ofClouds.filter((input) => !PROVIDER_FILES.test(input))).toEqual([]);
   });
 
   test("sweep: contains no cloud and no cloud client, neither at the start nor on demand", () => {
     const inputs = inputsOf("sweep");
     const ofClouds = inputs.filter(
-      (input) => /^(clouds|platforms\/aws)\//.test(input) && !PROVIDER_FILES.test(input),
+      (input) => /^src\/(clouds|platforms\/aws)\//.test(input) && !PROVIDER_FILES.test(input),
     );
     expect(ofClouds.filter((input) => !SIGN_IN.test(input)).sort()).toEqual([
       // The locations of clusters, on demand.
-      "platforms/aws/http.ts",
-      "platforms/aws/no-profiles.ts",
-      "platforms/aws/parameter-store.ts",
+      "src/platforms/aws/http.ts",
+      "src/platforms/aws/no-profiles.ts",
+      "src/platforms/aws/parameter-store.ts",
     ]);
     expect(inputs.flatMap(packageOf)).not.toContain("@aws-sdk/client-ec2");
     expect(inputs.flatMap(packageOf)).toContain("@aws-sdk/client-lambda");
@@ -186,14 +188,14 @@ describe("a function's bundle", () => {
       const loaded = inputsLoadedWith(outputs, `functions/${name}.ts`);
       const isSignIn = (input: string): boolean => SIGN_IN.test(input) && !PROVIDER_FILES.test(input);
       expect(loaded.filter(isSignIn)).toEqual([]);
-      expect(loaded).not.toContain("config/sign-in/read-identity.ts");
+      expect(loaded).not.toContain("src/config/sign-in/read-identity.ts");
       const CLIENT = /@aws-sdk\/client-(secrets-manager|ssm|sts|ec2)/;
       expect(loaded.filter((input) => CLIENT.test(input))).toEqual([]);
       for (const [entry, client] of [
-        ["platforms/aws/sign-in/eks-token.ts", "@aws-sdk/client-sts"],
-        ["platforms/aws/sign-in/web-identity-token.ts", "@aws-sdk/client-sts"],
-        ["platforms/aws/secrets/secrets-manager.ts", "@aws-sdk/client-secrets-manager"],
-        ["platforms/aws/secrets/parameter-store.ts", "@aws-sdk/client-ssm"],
+        ["src/platforms/aws/sign-in/eks-token.ts", "@aws-sdk/client-sts"],
+        ["src/platforms/aws/sign-in/web-identity-token.ts", "@aws-sdk/client-sts"],
+        ["src/platforms/aws/secrets/secrets-manager.ts", "@aws-sdk/client-secrets-manager"],
+        ["src/platforms/aws/secrets/parameter-store.ts", "@aws-sdk/client-ssm"],
       ] as const) {
         const packages = inputsLoadedWith(outputs, entry).flatMap(packageOf);
         expect([...new Set(packages.filter((each) => each.startsWith("@aws-sdk/client-")))], entry).toEqual([
@@ -209,8 +211,7 @@ describe("a function's bundle", () => {
     (name) => {
       const outputs = bundles.get(name) ?? {};
       const loaded = inputsLoadedWith(outputs, `functions/${name}.ts`);
-      const isOnDemand = (input: string): boolean =>
-        /^tracing\/(tracer|post|settings)\.ts$/.test(input);
+      const isOnDemand = (input: string): boolean => /^src\/tracing\/(tracer|post|settings)\.ts$/.test(input);
       expect(loaded.filter(isOnDemand)).toEqual([]);
       expect(inputsOf(name).filter(isOnDemand)).toHaveLength(3);
       const bytes = bytesOf(outputs, isOnDemand);
@@ -220,14 +221,14 @@ describe("a function's bundle", () => {
 
   test("ec2-events: loads its EC2 client on demand, and no other cloud", () => {
     const isOfClouds = (input: string): boolean =>
-      /^(clouds|platforms\/aws)\//.test(input) && !PROVIDER_FILES.test(input);
+      /^src\/(clouds|platforms\/aws)\//.test(input) && !PROVIDER_FILES.test(input);
     const loaded = inputsLoadedWith(bundles.get("ec2-events") ?? {}, "functions/ec2-events.ts");
     expect(loaded.filter(isOfClouds)).toEqual([]);
     expect(loaded.flatMap(packageOf)).not.toContain("@aws-sdk/client-ec2");
     const inputs = inputsOf("ec2-events");
-    expect(inputs).toContain("clouds/aws/locate-instance.ts");
+    expect(inputs).toContain("src/clouds/aws/locate-instance.ts");
     const isOfCloud = (input: string): boolean =>
-      /^clouds\/((?!aws\/|secrets\/)[a-z-]+\/|aws\/cloud)/.test(input) && !PROVIDER_FILES.test(input);
+      /^src\/clouds\/((?!aws\/|secrets\/)[a-z-]+\/|aws\/cloud)/.test(input) && !PROVIDER_FILES.test(input);
     expect(inputs.filter(isOfCloud)).toEqual([]);
   });
 
@@ -238,7 +239,7 @@ describe("a function's bundle", () => {
     expect(new Set(inputsOf("service").flatMap(packageOf).filter(isClient)).size).toBe(2);
     for (const name of names.filter((other) => other !== "service")) {
       expect(inputsOf(name).flatMap(packageOf).filter(isClient), name).toEqual([]);
-      expect(inputsOf(name), name).not.toContain("clouds/aws/load-balancers/commands.ts");
+      expect(inputsOf(name), name).not.toContain("src/clouds/aws/load-balancers/commands.ts");
     }
   });
 
@@ -266,7 +267,7 @@ describe("a function's bundle", () => {
       const entry = { name: "blue", server: "https://127.0.0.1", cloud };
       if (cloud !== undefined) await writeClustersFile(file, entry);
       const aws = Object.entries(bundles.get("node") ?? {}).find(
-        ([, { entryPoint }]) => entryPoint === "clouds/aws/cloud.ts",
+        ([, { entryPoint }]) => entryPoint === "src/clouds/aws/cloud.ts",
       );
       const loaded = await filesLoadedBy(join(folder, "node/index.mjs"), file);
       expect(loaded).toContain("index.mjs");

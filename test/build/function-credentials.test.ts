@@ -18,7 +18,7 @@ describe("EC2 in a function's bundle", () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "function-credentials-"));
-    await bundle({ entry: "clouds/aws/ec2.ts", folder, name: "ec2", instead: NO_PROFILES });
+    await bundle({ entry: "src/clouds/aws/ec2.ts", folder, name: "ec2", instead: NO_PROFILES });
     ({ createEc2 } = await import(pathToFileURL(join(folder, "ec2.mjs")).href));
     ec2 = await openGate();
     ec2.answer({ status: 200, body: "<R><reservationSet/></R>" });

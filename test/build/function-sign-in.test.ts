@@ -24,8 +24,8 @@ describeWithPart("moto", "in a function's bundle", (program) => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "function-sign-in-"));
     for (const [entry, name] of [
-      ["config/sign-in.ts", "sign-in"],
-      ["config/cluster.ts", "cluster"],
+      ["src/config/sign-in.ts", "sign-in"],
+      ["src/config/cluster.ts", "cluster"],
     ] as const)
       await bundle({ entry, folder, name, instead: NO_PROFILES });
     signing = await import(pathToFileURL(join(folder, "sign-in.mjs")).href);

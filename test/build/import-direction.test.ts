@@ -144,7 +144,8 @@ describe("the core's compiler settings", () => {
 });
 
 function fileOf(from: string, imported: string): string {
-  return `${from}/${imported.replaceAll(/[^a-z0-9]+/g, "-").replace(/^-/, "")}.ts`;
+  const folder = from === "functions" ? from : `src/${from}`;
+  return `${folder}/${imported.replaceAll(/[^a-z0-9]+/g, "-").replace(/^-/, "")}.ts`;
 }
 
 async function restrictedImports(folder: string): Promise<ReadonlySet<string>> {
@@ -161,7 +162,7 @@ async function compileInCore(source: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "core-compile-"));
   try {
     await writeFile(join(folder, "source.mts"), source);
-    const config = { extends: join(ROOT, "core/tsconfig.json"), include: ["source.mts"] };
+    const config = { extends: join(ROOT, "src/core/tsconfig.json"), include: ["source.mts"] };
     await writeFile(join(folder, "tsconfig.json"), JSON.stringify(config));
     const { stdout } = await run(join(ROOT, "node_modules/.bin/tsc"), ["-p", folder]).catch((error) => error);
     return stdout;

@@ -15,7 +15,7 @@ let printed = "";
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "sandbox-commands-"));
-  sandbox = spawn(process.execPath, [join(ROOT, "cli/sandbox/main.ts")], { cwd: folder });
+  sandbox = spawn(process.execPath, [join(ROOT, "src/cli/sandbox/main.ts")], { cwd: folder });
   sandbox.stdout?.on("data", (chunk: Buffer) => (printed += chunk));
   await waitUntilTrue("the sandbox", () => printed.includes("Everything runs"), 60_000);
 });

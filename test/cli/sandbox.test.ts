@@ -9,7 +9,7 @@ import { ROOT } from "../../build/bundle.ts";
 // The tutorial's own test shows that it works (test/docs/tutorial.test.ts).
 
 const run = promisify(execFile);
-const PROGRAM = join(ROOT, "cli/sandbox/main.ts");
+const PROGRAM = join(ROOT, "src/cli/sandbox/main.ts");
 let folder = "";
 
 beforeAll(async () => {

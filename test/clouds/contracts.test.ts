@@ -8,7 +8,7 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** Clouds that have routes to pods, or tags on the machines of nodes. */
 const NODE_RESOURCES = readdirSync(`${ROOT}clouds`, { withFileTypes: true }).flatMap(({ name }) =>
   ["routes", "tags"].flatMap((resource) =>
-    existsSync(`${ROOT}clouds/${name}/${resource}`) ? [`${name}/${resource}`] : [],
+    existsSync(`${ROOT}src/clouds/${name}/${resource}`) ? [`${name}/${resource}`] : [],
   ),
 );
 

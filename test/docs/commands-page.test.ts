@@ -83,9 +83,11 @@ test("the page of codes has every known code, with the text of explain", async (
   expect(rows(section)).toEqual(REMEDY_CODES.map((code) => [code, findRemedy(code)]));
   const refusals = text.split("## Of whole invocations\n")[1]?.split("\n## ", 1)[0] ?? "";
   const sources = await Promise.all(
-    ["functions/parts/find-cluster.ts", "cli/in-process-functions.ts", "delivery/invoke-lambda.ts"].map(
-      (file) => readFile(join(ROOT, file), "utf8"),
-    ),
+    [
+      "functions/parts/find-cluster.ts",
+      "src/cli/in-process-functions.ts",
+      "src/delivery/invoke-lambda.ts",
+    ].map((file) => readFile(join(ROOT, file), "utf8")),
   );
   const codes = rows(refusals).map(([code]) => code);
   expect(codes.length).toBe(5);

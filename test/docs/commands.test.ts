@@ -111,7 +111,7 @@ test("no page, manifest or message makes a reader fetch our unpublished name, wh
       if (fetchesOurName(line)) named.push(`${file}:${index + 1}: ${line.trim()}`);
     });
   }
-  expect(files.flat()).toEqual(expect.arrayContaining(["docs/tutorial/first-cluster.md", "cli/main.ts"]));
+  expect(files.flat()).toEqual(expect.arrayContaining(["docs/tutorial/first-cluster.md", "src/cli/main.ts"]));
   expect(named).toEqual([]);
 });
 

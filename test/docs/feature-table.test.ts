@@ -15,7 +15,7 @@ const rows = tableBelow("Support by cloud, ");
 const yes = (row: string): string[] =>
   Object.entries(rows.get(row) ?? {}).flatMap(([provider, cell]) => (/\byes\b/.test(cell) ? [provider] : []));
 const having = (file: string): string[] =>
-  providers.filter((provider) => existsSync(new URL(`clouds/${provider}/${file}`, ROOT)));
+  providers.filter((provider) => existsSync(new URL(`src/clouds/${provider}/${file}`, ROOT)));
 
 test("the feature table has a column for each cloud, and each cloud has a page", () => {
   const pages = rows.get("page") ?? {};

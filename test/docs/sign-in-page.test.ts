@@ -27,7 +27,7 @@ test.each(SignIn.options.map((option) => [option.shape.kind.value, option] as co
 test("the reference has the places of secrets, and the reasons of failed sign-ins", async () => {
   const homes = Object.keys((SecretReference as unknown as z.ZodObject).shape);
   expect(homes.filter((home) => !section.includes(`\`${home}\``))).toEqual([]);
-  const source = await readFile(`${ROOT}platforms/secrets/secret-error.ts`, "utf8");
+  const source = await readFile(`${ROOT}src/platforms/secrets/secret-error.ts`, "utf8");
   const codes = [...source.matchAll(/\| "(\w+)"/g)].map(([, code = ""]) => code);
   expect(codes.length).toBeGreaterThan(5);
   expect(codes.filter((code) => !section.includes(`\`${code}\``))).toEqual([]);

@@ -13,7 +13,7 @@ import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-un
 import type { MakeTest } from "#test/setup/parts.ts";
 
 /**
- * Describes what kube/ and relay/ rely on in an API server of any kind. Embedded and real servers must answer
+ * Describes what src/kube/ and src/relay/ rely on in an API server of any kind. Embedded and real servers must answer
  * alike, or a test on one proves nothing for the other. The folder is created for it, and removed after it is
  * closed. `testRestore` defines the test that restores the store.
  */

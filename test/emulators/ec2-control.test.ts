@@ -108,7 +108,7 @@ async function get(url: string, path: string): Promise<unknown> {
 }
 
 function startMain(...flags: readonly string[]): ChildProcess {
-  const main = fileURLToPath(new URL("../../emulators/ec2/main.ts", import.meta.url));
+  const main = fileURLToPath(new URL("../../src/emulators/ec2/main.ts", import.meta.url));
   const child = spawn(process.execPath, [main, ...flags], { stdio: ["ignore", "pipe", "pipe"] });
   onTestFinished(() => void child.kill("SIGKILL"));
   return child;

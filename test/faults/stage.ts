@@ -104,7 +104,7 @@ const CLUSTER = "faults";
 const REGISTERING_AT_ONCE = 64;
 const UP_TIMEOUT_MS = 120_000;
 const POLL_MS = 10;
-const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
 const ROLE_ARN_KEYS = { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" } as const;
 
 /** Sets the stage of one row, which the caller closes. */

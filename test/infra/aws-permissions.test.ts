@@ -160,7 +160,9 @@ describe("the role of service", () => {
   });
 
   test("grants no change that no load balancer plan makes", async () => {
-    const files = globSync("clouds/aws/load-balancers/{vpc,network,classic,orphans}/**/*.ts", { cwd: ROOT });
+    const files = globSync("src/clouds/aws/load-balancers/{vpc,network,classic,orphans}/**/*.ts", {
+      cwd: ROOT,
+    });
     const plans = files.filter((file) => !file.endsWith("fold.ts"));
     const source = (await Promise.all(plans.map((file) => readFile(ROOT + file, "utf8")))).join("\n");
     const unused = Object.keys(LOAD_BALANCER_ACTIONS).filter((action) => !source.includes(`"${action}"`));

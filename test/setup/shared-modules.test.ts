@@ -8,7 +8,7 @@ const CLOCK = /(?:AbortSignal\.timeout|Date\.now|performance\.now)\(/;
 // Test files share a worker and with it the modules that they import: a limit or a clock that starts when such a module
 // is loaded has run out in the files that come minutes later.
 test("no module that tests share starts a clock when it is loaded", () => {
-  const modules = globSync(["test/**/*.ts", "emulators/**/*.ts"], { cwd: ROOT }).filter(
+  const modules = globSync(["test/**/*.ts", "src/emulators/**/*.ts"], { cwd: ROOT }).filter(
     (file) => !/\.test\.ts$|(?:^|\/)main\.ts$/.test(file),
   );
   const started = modules.flatMap((file) =>

@@ -10,7 +10,7 @@ import { expect, test } from "vitest";
 import { runProgram } from "#test/cli/program.ts";
 import { waitUntilTrue } from "#test/wait-until-true.ts";
 
-const MAIN = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
 
 test.each([
   ["aws", [], "EC2 (embedded)", /cloud calls for 281 nodes: \d+ DescribeInstances/, /aws:\/\/\/eu-central-1/],

@@ -26,31 +26,30 @@ const asking = names.filter((name) => !WITHOUT_CLOUDS.has(name));
 
 test.each(asking)("%s: the cloud is a small file of its own, without another cloud's SDK", (name) => {
   const outputs = bundles.get(name) ?? {};
-  const own = filesLoadedWith(outputs, "clouds/digitalocean/cloud.ts");
+  const own = filesLoadedWith(outputs, "src/clouds/digitalocean/cloud.ts");
   const shared = filesLoadedWith(outputs, `functions/${name}.ts`);
   const added = [...own].filter((path) => !shared.has(path));
   const inputs = added.flatMap((path) => Object.keys(outputs[path]?.inputs ?? {}));
-  expect(inputs).toContain("clouds/digitalocean/cloud.ts");
-  expect(inputs).toContain("clouds/http/client.ts");
-  expect(inputs.filter((input) => /@aws-sdk|@smithy|^clouds\/aws/.test(input))).toEqual([]);
+  expect(inputs).toContain("src/clouds/digitalocean/cloud.ts");
+  expect(inputs).toContain("src/clouds/http/client.ts");
+  expect(inputs.filter((input) => /@aws-sdk|@smithy|^src\/clouds\/aws/.test(input))).toEqual([]);
   expect(added.reduce((bytes, path) => bytes + (outputs[path]?.bytes ?? 0), 0)).toBeLessThan(MAX_BYTES);
 });
 
 test.each([...WITHOUT_CLOUDS])("%s: a function that does not call the cloud does not contain it", (name) => {
   const inputs = Object.values(bundles.get(name) ?? {}).flatMap((output) => Object.keys(output.inputs));
   expect(inputs).toContain(`functions/${name}.ts`);
-  expect(inputs).not.toContain("clouds/digitalocean/cloud.ts");
+  expect(inputs).not.toContain("src/clouds/digitalocean/cloud.ts");
 });
 
 test.each(names)("%s: the function does not import the cloud at its start", (name) => {
   const outputs = bundles.get(name) ?? {};
   const shared = [...filesLoadedWith(outputs, `functions/${name}.ts`)];
   const inputs = shared.flatMap((path) => Object.keys(outputs[path]?.inputs ?? {}));
-  expect(inputs.filter((input) => /^clouds\/(http|digitalocean)\//.test(input)).toSorted()).toEqual([
-    "clouds/digitalocean/config.ts",
-    "clouds/digitalocean/config.ts",
-    "clouds/digitalocean/load-balancer-settings.ts",
-    "clouds/digitalocean/provider.ts",
+  expect(inputs.filter((input) => /^src\/clouds\/(http|digitalocean)\//.test(input)).toSorted()).toEqual([
+    "src/clouds/digitalocean/config.ts",
+    "src/clouds/digitalocean/load-balancer-settings.ts",
+    "src/clouds/digitalocean/provider.ts",
   ]);
 });
 

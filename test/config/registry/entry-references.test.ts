@@ -117,7 +117,7 @@ describe("an entry that is not in the operator's file", () => {
 test("every key of an entry that names a file is one that is refused", () => {
   const options = { io: "input", unrepresentable: "any", reused: "inline" } as const;
   const { files, records } = keysIn(z.toJSONSchema(ClusterEntry, options));
-  // A new key that names a file ends so; a new map of free keys is named in config/registry/entry-references.ts.
+  // A new key that names a file ends so; a new map of free keys is named in src/config/registry/entry-references.ts.
   expect([...files].filter((key) => !/(^file|File|-file)$/.test(key))).toEqual([
     "clusterServiceSharedLoadBalancerHealthProbePath",
   ]);
