@@ -57,7 +57,7 @@ function isAlreadyRemoved(
 ): boolean {
   const isRemoval = /:(Delete|Deregister|Revoke|Detach|Remove)/.test(action);
   if (!isRemoval) return false;
-  const member = MEMBERS[action];
+  const member = ERROR_MEMBERS[action];
   if (member === undefined || !member.code.test(code)) return true;
   const list = parameters[member.list];
   return Array.isArray(list) && list.length === 1 && countRanges(list[0]) <= 1;
@@ -76,7 +76,7 @@ function isAlreadyAllowed(action: string, { IpPermissions }: Readonly<Record<str
  * Operations that remove several members at once: the list's field, and the code that says that a member is
  * missing.
  */
-const MEMBERS: Readonly<Record<string, { readonly list: string; readonly code: RegExp }>> = {
+const ERROR_MEMBERS: Readonly<Record<string, { readonly list: string; readonly code: RegExp }>> = {
   "ec2:RevokeSecurityGroupIngress": { list: "IpPermissions", code: /^InvalidPermission/ },
   "ec2:DeleteTags": { list: "Resources", code: /./ },
   "elbv2:DeregisterTargets": { list: "Targets", code: /^InvalidTarget/ },
