@@ -1,7 +1,6 @@
 import type { Cluster } from "#config/cluster.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
 import { selectSignInKey, signIn } from "#config/sign-in.ts";
-import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
 import type { JudgeAddress } from "#kube/client/judged-lookup.ts";
 import type { Transport } from "#kube/client/transport.ts";
@@ -53,4 +52,36 @@ function formatConnectionKey(cluster: Cluster, role: SignInRole, bounds: Bounds)
   const how = key === undefined ? undefined : cluster.signIn[key];
   const authority = [certificateAuthorityFile, certificateAuthorityData];
   return JSON.stringify([name, server, tlsServerName, ...authority, bounds, how]);
+}
+
+/** A cache of the `limit` last used values by key; `discard` receives each evicted value. */
+interface BoundedCache<Value> {
+  /** Returns the value of the key, created on first use. A failed creation is not cached. */
+  get(key: string, make: () => Promise<Value>): Promise<Value>;
+}
+
+/** Creates a cache for what a warm function keeps, such as connections and clouds. */
+export function createBoundedCache<Value>(
+  limit: number,
+  discard: (value: Value) => Promise<void>,
+): BoundedCache<Value> {
+  // A Map keeps insertion order, so its first key is the least recently used.
+  const values = new Map<string, Promise<Value>>();
+  return {
+    get(key, make) {
+      const value = values.get(key) ?? make();
+      values.delete(key);
+      values.set(key, value);
+      value.catch(() => {
+        if (values.get(key) === value) values.delete(key);
+      });
+      for (const [oldestKey, oldest] of values) {
+        if (values.size <= limit) break;
+        values.delete(oldestKey);
+        // A value that cannot be closed is already closed.
+        oldest.then(discard).catch(() => undefined);
+      }
+      return value;
+    },
+  };
 }

@@ -2,12 +2,14 @@ import { randomInt, randomUUID } from "node:crypto";
 import type { MiddlewareObj } from "@middy/core";
 import middy from "@middy/core";
 import * as z from "zod";
-import type { Cluster } from "#config/cluster.ts";
+import type { Cluster, Clusters } from "#config/cluster.ts";
 import { type ConfigError, listFaults } from "#core/config-errors.ts";
 import type { Controller } from "#core/controller.ts";
 import { type ControllerName, Event, MAX_EVENT_BYTES } from "#core/event.ts";
+import type { Reason } from "#core/reason.ts";
 import { NO_CLUSTER_USAGE, type ObjectReport, type Report } from "#core/report.ts";
 import { isLasting } from "#core/rounds.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { type Answers, askCloud, NO_ANSWERS } from "#functions/parts/ask-cloud.ts";
 import { type Batch, createBatch } from "#functions/parts/batch.ts";
 import { carryOut } from "#functions/parts/carry-out.ts";
@@ -20,7 +22,6 @@ import {
 } from "#functions/parts/deadline.ts";
 import { type DeferredBatch, deferWrites } from "#functions/parts/defer-writes.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
-import { findCluster, type Rejection } from "#functions/parts/find-cluster.ts";
 import { logReport } from "#functions/parts/log-report.ts";
 import {
   type Entry,
@@ -215,4 +216,60 @@ function selectIdentity(entry: Entry): Pick<ObjectReport, "index" | "namespace" 
     ...(name === undefined ? {} : { name }),
     ...(uid === undefined ? {} : { uid }),
   };
+}
+
+/** The event's cluster, or why nothing may be done for it now. */
+type FoundCluster = { readonly kind: "cluster"; readonly cluster: Cluster } | Rejection;
+
+interface Rejection {
+  readonly kind: "refused";
+  readonly because: Reason;
+  readonly afterSeconds: number;
+}
+
+/**
+ * Seconds until a refused event is retried: a differing configuration may be on its way, an unknown one is
+ * not.
+ */
+const DIFFERS_AFTER_SECONDS = 5;
+
+const UNKNOWN_AFTER_SECONDS = 30;
+
+/**
+ * Finds the event's cluster and checks that sender and function read the same configuration. If they differ,
+ * it rereads once; if they still differ, it refuses the event.
+ */
+async function findCluster(event: Event, clusters: Clusters): Promise<FoundCluster> {
+  try {
+    const known = await clusters(event.cluster);
+    if (known?.hash === event.clusterHash) return { kind: "cluster", cluster: known };
+    const fresh = await clusters(event.cluster, { fresh: true });
+    if (fresh === undefined)
+      return createRejection("UnknownCluster", describeUnknownCluster(event), UNKNOWN_AFTER_SECONDS);
+    if (fresh.hash === event.clusterHash) return { kind: "cluster", cluster: fresh };
+    return createRejection(
+      "ClusterConfigurationDiffers",
+      describeHashMismatch(event, fresh.hash),
+      DIFFERS_AFTER_SECONDS,
+    );
+  } catch (error) {
+    const reason = getErrorMessage(error);
+    return createRejection(
+      "ClustersUnreadable",
+      `the function's clusters cannot be read: ${reason}`,
+      UNKNOWN_AFTER_SECONDS,
+    );
+  }
+}
+
+function createRejection(code: string, message: string, afterSeconds: number): Rejection {
+  return { kind: "refused", because: { code, message }, afterSeconds };
+}
+
+function describeUnknownCluster(event: Event): string {
+  return `the function knows no cluster "${event.cluster}": add it to the file that CLUSTERS_FILE names`;
+}
+
+function describeHashMismatch(event: Event, hash: string): string {
+  return `cluster "${event.cluster}" hashes to ${hash} for the function and to ${event.clusterHash} for the sender: deploy the same clusters to both`;
 }

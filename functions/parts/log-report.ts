@@ -1,7 +1,6 @@
 import type { MiddlewareObj } from "@middy/core";
 import { logText } from "#core/log-text.ts";
-import { buildOrphanFacts } from "#core/orphan-facts.ts";
-import type { ObjectReport, Report } from "#core/report.ts";
+import { buildOrphanFacts, type ObjectReport, type Report } from "#core/report.ts";
 
 /** One log line: `LogLine` of the core without the time. */
 export type LogLine = Readonly<Record<string, unknown>>;

@@ -6,8 +6,7 @@ import { parseTraceParent } from "#core/trace-context.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import type { FunctionTracer } from "#functions/parts/function-tracer.ts";
 import { observeTransport } from "#kube/client/observed-transport.ts";
-import { buildApiServerSpan } from "#tracing/api-server-span.ts";
-import { createRequestSpans, type RequestSpans } from "#tracing/request-spans.ts";
+import { buildApiServerSpan, createRequestSpans, type RequestSpans } from "#tracing/request-spans.ts";
 import { cut } from "#tracing/span.ts";
 import type { ActiveSpan } from "#tracing/tracer.ts";
 

@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { ClustersFileError, type ClustersFileIssue, formatFaultPlace } from "#config/clusters-file.ts";
@@ -32,4 +33,36 @@ export function toConfigurationFaults(
 export function toReadFaults(file: string, error: unknown): ConfigurationFault[] {
   if (!(error instanceof ClustersFileError)) throw error;
   return toConfigurationFaults(file, error.faults);
+}
+
+/** A folder that contains tokens, and the parts started in it. */
+interface SecretFolder {
+  /** Closes a part with the folder, before earlier parts; returns the part. */
+  closing<T extends { close(): Promise<void> }>(part: T): T;
+  /** Closes all parts, the last one first, and removes the folder. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a newly created folder, which is removed when it is closed or when this process ends, even on a
+ * signal.
+ */
+export function openSecretFolder(folder: string): SecretFolder {
+  const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  process.once("exit", remove);
+  const closers: (() => Promise<void>)[] = [
+    async () => {
+      remove();
+      process.off("exit", remove);
+    },
+  ];
+  return {
+    closing(part) {
+      closers.unshift(() => part.close());
+      return part;
+    },
+    async close() {
+      for (const closePart of closers.splice(0)) await closePart();
+    },
+  };
 }

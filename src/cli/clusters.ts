@@ -1,10 +1,9 @@
 import { listConfigurationWarnings } from "#cli/cluster-warnings.ts";
 import { requireClustersFile, toReadFaults } from "#cli/clusters-file.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { describeSignInFailure } from "#cli/connect-relay.ts";
-import { listConnectionChecks } from "#cli/doctor/checks.ts";
+import { describeSignInFailure } from "#cli/connect-identity.ts";
+import { listConnectionChecks, runChecks } from "#cli/doctor/checks.ts";
 import { createCheckContext } from "#cli/doctor/context.ts";
-import { runChecks } from "#cli/doctor/run-checks.ts";
 import { findExpiredToken } from "#cli/explain-refusal.ts";
 import { formatCounted } from "#cli/format-list.ts";
 import { buildTrust } from "#cli/kubeconfig-trust.ts";

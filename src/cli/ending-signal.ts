@@ -1,3 +1,5 @@
+import { logText } from "#core/log-text.ts";
+
 /** Ends a watching command: SIGINT, SIGTERM, or its time limit. */
 export interface EndingSignal {
   readonly signal: AbortSignal;
@@ -41,4 +43,12 @@ export function outliveHangups(): void {
 export function onHangup(listener: () => void): () => void {
   process.on("SIGHUP", listener);
   return () => void process.off("SIGHUP", listener);
+}
+
+/**
+ * Writes a worker's log line to standard error, which belongs to the main thread and has its log lines as
+ * well.
+ */
+export function logToStandardError(line: Readonly<Record<string, unknown>>): void {
+  process.stderr.write(`${logText(line, new Date())}\n`);
 }

@@ -1,6 +1,5 @@
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import { connectFunction } from "#cli/connect-identity.ts";
-import { connectRelay } from "#cli/connect-relay.ts";
+import { connectFunction, connectRelay } from "#cli/connect-identity.ts";
 import { createFollowedClusters, type FollowedClusters } from "#cli/follow-clusters.ts";
 import type { InProcessFunctionsOptions } from "#cli/in-process-functions.ts";
 import type { AddressRules } from "#config/address-rules.ts";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { describeSignInFailure } from "#cli/connect-relay.ts";
+import { describeSignInFailure } from "#cli/connect-identity.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Transport } from "#kube/client/transport.ts";

@@ -1,7 +1,6 @@
-import { readAllowedNetworks } from "#cli/allowed-networks.ts";
 import { toReadFaults } from "#cli/clusters-file.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { connectRelay } from "#cli/connect-relay.ts";
+import { connectRelay } from "#cli/connect-identity.ts";
 import { toDryRun } from "#cli/dry-run.ts";
 import { onHangup } from "#cli/ending-signal.ts";
 import { type FollowedClusters, followClusters } from "#cli/follow-clusters.ts";
@@ -9,12 +8,13 @@ import { keepCluster } from "#cli/keep-cluster.ts";
 import { openAnyRegistry, type RegistrySettingFlags } from "#cli/management-cluster.ts";
 import { log, type ServeOptions } from "#cli/serve.ts";
 import type { JoinShard, ShardFlags } from "#cli/sharding.ts";
-import { logDryRun, logNoUsableCluster } from "#cli/start-notes.ts";
+import { logDryRun, logNoUsableCluster } from "#cli/start-health.ts";
 import { type FollowedSwitch, followNamedSwitch, type StopSwitchFlags } from "#cli/stop-switch.ts";
-import type { AddressRules } from "#config/address-rules.ts";
+import type { Environment } from "#clouds/provider.ts";
+import { type AddressRules, parseAllowedNetworks, selectAddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { type ClustersFile, hasNoEntries } from "#config/clusters-file.ts";
-import type { ClusterRegistry } from "#config/registry/registry.ts";
+import type { ClusterRegistry, RegistryKind } from "#config/registry/registry.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { RelayCluster } from "#relay/relay.ts";
 import { isAllOfOthers, type Shard } from "#relay/sharding/shard.ts";
@@ -124,3 +124,24 @@ export const NOTHING_TO_SHARE: ConfigurationFault = {
   name: "--shard-by, --shard-replicas",
   message: "share the clusters of a home; there is one cluster by flags, so give --clusters-file",
 };
+
+/**
+ * Reads the networks in which API servers of a registry may be: from the flag, or from ALLOWED_NETWORKS in
+ * the environment.
+ */
+export function readAllowedNetworks(
+  flag: string | undefined,
+  environment: Environment,
+  registry: RegistryKind,
+  faults: ConfigurationFault[],
+): AddressRules {
+  const [name, text] =
+    flag === undefined
+      ? ["ALLOWED_NETWORKS", environment["ALLOWED_NETWORKS"] || undefined]
+      : ["--allowed-networks", flag];
+  if (text === undefined) return selectAddressRules(registry, undefined);
+  const parsed = parseAllowedNetworks(text);
+  if (parsed.kind === "networks") return selectAddressRules(registry, parsed.networks);
+  faults.push(...parsed.faults.map((message) => ({ name, message })));
+  return selectAddressRules(registry, []);
+}

@@ -1,14 +1,13 @@
-import { readAllowedNetworks } from "#cli/allowed-networks.ts";
 import { selectClusterSource } from "#cli/cluster-source.ts";
 import { toConfigurationFaults, toReadFaults } from "#cli/clusters-file.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { connectMinted } from "#cli/connect-minted.ts";
-import { connectRelay } from "#cli/connect-relay.ts";
+import { connectMinted, connectRelay } from "#cli/connect-identity.ts";
 import { connectExplained } from "#cli/explain-refusal.ts";
 import { formatList } from "#cli/format-list.ts";
 import { type FunctionAccess, readFunctionAccess } from "#cli/function-kubeconfigs.ts";
 import type { KubeconfigAccess } from "#cli/kubeconfig.ts";
 import { openAnyRegistry, type RegistrySettingFlags } from "#cli/management-cluster.ts";
+import { readAllowedNetworks } from "#cli/opened-clusters.ts";
 import {
   type ClusterFlags,
   type ClusterNeeds,

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Worker } from "node:worker_threads";
-import { connectRelay } from "#cli/connect-relay.ts";
+import { connectRelay } from "#cli/connect-identity.ts";
 import { onHangup } from "#cli/ending-signal.ts";
 import { followClusters } from "#cli/follow-clusters.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/function-names.ts";
@@ -8,8 +8,7 @@ import type { OpenedClusters } from "#cli/opened-clusters.ts";
 import type { CommonWorkerData, RelayWorkerData, RunWorkerData, WorkersFor } from "#cli/relay-worker-data.ts";
 import { createQuotaPart, log, serveUntilSignal } from "#cli/serve.ts";
 import type { ServingSettings } from "#cli/settings.ts";
-import { startHealth } from "#cli/start-health.ts";
-import { logNoUsableCluster } from "#cli/start-notes.ts";
+import { logNoUsableCluster, startHealth } from "#cli/start-health.ts";
 import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { hasNoEntries } from "#config/clusters-file.ts";
@@ -20,8 +19,7 @@ import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { addSlowedClusters } from "#relay/report/slowed-clusters.ts";
 import { isAllOfOthers } from "#relay/sharding/shard.ts";
-import { mergeMetrics, mergeValues } from "#relay/workers/merge-metrics.ts";
-import { createWorkerMetrics } from "#relay/workers/metrics.ts";
+import { createWorkerMetrics, mergeMetrics, mergeValues } from "#relay/workers/metrics.ts";
 import { createPool } from "#relay/workers/pool.ts";
 import type { Spawn } from "#relay/workers/running-worker.ts";
 

@@ -1,10 +1,10 @@
 import { parentPort } from "node:worker_threads";
-import { connectRelay } from "#cli/connect-relay.ts";
+import { connectRelay } from "#cli/connect-identity.ts";
+import { logToStandardError } from "#cli/ending-signal.ts";
 import { connectAsFunction, createFallbackParts } from "#cli/fallback.ts";
 import { openFleetBrake } from "#cli/fleet-record.ts";
 import { FUNCTION_TIMEOUT_MS, readFunctionNames } from "#cli/function-names.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
-import { logToStandardError } from "#cli/log-to-standard-error.ts";
 import { RELAY_WORKER, type RelayWorkerData } from "#cli/relay-worker-data.ts";
 import { type ProcessTracing, startTracing } from "#cli/start-tracing.ts";
 import { createPrivateSweeps } from "#cli/sweep-every-minute.ts";

@@ -21,8 +21,13 @@ import { RELAY_WORKER, readWorkers } from "#cli/relay-worker-data.ts";
 import { log, type ServeOptions, serve } from "#cli/serve.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
 import { readSharding } from "#cli/sharding.ts";
-import { startHealth } from "#cli/start-health.ts";
-import { logConfigurationWarnings, logFlagsWin, logNoReload, logStockFlags } from "#cli/start-notes.ts";
+import {
+  logConfigurationWarnings,
+  logFlagsWin,
+  logNoReload,
+  logStockFlags,
+  startHealth,
+} from "#cli/start-health.ts";
 import { type ProcessTracing, startTracing } from "#cli/start-tracing.ts";
 import { readStockFlags } from "#cli/stock-flags.ts";
 import { followSwitchOfFlags, stopOfAll } from "#cli/stop-switch.ts";

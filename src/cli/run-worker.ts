@@ -1,9 +1,8 @@
 import { parentPort } from "node:worker_threads";
-import { connectFunction } from "#cli/connect-identity.ts";
-import { connectRelay } from "#cli/connect-relay.ts";
+import { connectFunction, connectRelay } from "#cli/connect-identity.ts";
+import { logToStandardError } from "#cli/ending-signal.ts";
 import { openFleetBrake } from "#cli/fleet-record.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
-import { logToStandardError } from "#cli/log-to-standard-error.ts";
 import { RUN_WORKER, type RunWorkerData } from "#cli/relay-worker-data.ts";
 import { createRunParts } from "#cli/run-parts.ts";
 import { startTracing } from "#cli/start-tracing.ts";

@@ -25,7 +25,7 @@ import {
   type ServingSettings,
 } from "#cli/settings.ts";
 import { readSharding } from "#cli/sharding.ts";
-import { logConfigurationWarnings, logFlagsWin, logNoReload, logStockFlags } from "#cli/start-notes.ts";
+import { logConfigurationWarnings, logFlagsWin, logNoReload, logStockFlags } from "#cli/start-health.ts";
 import { startTracing } from "#cli/start-tracing.ts";
 import { readStockFlags } from "#cli/stock-flags.ts";
 import { type FollowedSwitch, followSwitchOfFlags, stopOfAll } from "#cli/stop-switch.ts";

@@ -1,5 +1,5 @@
 import { findClustersFile } from "#cli/clusters-file.ts";
-import { logToStandardError } from "#cli/log-to-standard-error.ts";
+import { logToStandardError } from "#cli/ending-signal.ts";
 import { connectManagement, parseManagementReference, readPodNamespace } from "#cli/management-cluster.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { changeParameters, type ParameterWriter } from "#config/switch/change-parameters.ts";

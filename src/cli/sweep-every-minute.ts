@@ -9,8 +9,8 @@ import { type Clock, pause, systemClock } from "#kube/follow/clock.ts";
 import type { ReadPermits } from "#kube/follow/read-permits.ts";
 import type { RelayOptions } from "#relay/relay.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";
+import { buildSweepLines, type SweepLine } from "#sweep/payload.ts";
 import { type ClusterSweep, createSweepTurns, sweepCluster } from "#sweep/sweep-cluster.ts";
-import { buildSweepLines, type SweepLine } from "#sweep/sweep-line.ts";
 import { toMinute } from "#sweep/turns.ts";
 
 export interface SweepEveryMinuteOptions {

@@ -6,15 +6,19 @@ import { formatFollowedPath, type ObjectName, type Resource } from "#core/resour
 import { describeStop, type Stop } from "#core/stop.ts";
 import { selectWatches, WATCHES } from "#core/watches.ts";
 import type { Invoker } from "#delivery/invoker.ts";
-import type { LimitInForce } from "#kube/client/limit-name.ts";
+import type { LimitInForce } from "#kube/client/errors.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import { createWatchRateLimiter } from "#kube/follow/watch-rate-limiter.ts";
 import { type ControllerRelay, createControllerRelay } from "#relay/controller-relay.ts";
 import type { InvocationLimiter } from "#relay/delivery/invocation-limiter.ts";
 import type { RefreshAllowance } from "#relay/delivery/refresh-allowance.ts";
-import { type Informer, type InformerSubscriber, startInformer } from "#relay/informer/informer.ts";
-import { shareParsing } from "#relay/informer/parse-once.ts";
+import {
+  type Informer,
+  type InformerSubscriber,
+  shareParsing,
+  startInformer,
+} from "#relay/informer/informer.ts";
 import { decideHeartbeat } from "#relay/lease/heartbeat.ts";
 import { type Heartbeat, renewLease } from "#relay/lease/renew-lease.ts";
 import { createAnswerLimit } from "#relay/report/answer-limit.ts";

@@ -18,12 +18,12 @@ import type {
 import type { RefreshAllowance } from "#relay/delivery/refresh-allowance.ts";
 import type { InformerSubscriber } from "#relay/informer/informer.ts";
 import { createRelatedSide } from "#relay/informer/related-side.ts";
-import { createDeliveryHealth } from "#relay/lease/deliveries.ts";
+import { createDeliveryHealth } from "#relay/lease/heartbeat.ts";
 import { createDelays } from "#relay/report/delays.ts";
 import type { ControllerNote } from "#relay/report/relay-note.ts";
 import { createWaiting, type WaitingCount } from "#relay/report/waiting.ts";
+import { type Observed, observe } from "#relay/work/apply-observed.ts";
 import { getCloseDelayMs, LINGER } from "#relay/work/batches.ts";
-import { type Observed, observe } from "#relay/work/observed.ts";
 import { createPending } from "#relay/work/pending.ts";
 import type { ObjectIdentity, PendingCounts, Queue, ReadyObject } from "#relay/work/types.ts";
 

@@ -7,7 +7,7 @@ import { createPage } from "#relay/page/create-page.ts";
 import { CONTENT_SECURITY_POLICY } from "#relay/page/parts.ts";
 import { RUNBOOKS, readRunbook } from "#relay/page/runbooks.ts";
 import type { Relay } from "#relay/relay.ts";
-import type { ServedMetrics } from "#relay/report/process-metrics.ts";
+import type { ServedMetrics } from "#relay/report/metric.ts";
 import {
   buildClustersPage,
   describeProcessReadiness,

@@ -3,14 +3,20 @@ import { getErrorMessage } from "#core/sanitize-text.ts";
 import { createSemaphore } from "#kube/client/semaphore.ts";
 import { createAbortPatience } from "#kube/client/time-limit.ts";
 import { pause } from "#kube/follow/clock.ts";
-import { MAX_SHARD_CLUSTERS, type Shard, type SweepPayload } from "#sweep/payload.ts";
+import {
+  buildSweepLines,
+  buildUnsweptLine,
+  MAX_SHARD_CLUSTERS,
+  type Shard,
+  type SweepLine,
+  type SweepPayload,
+} from "#sweep/payload.ts";
 import {
   type ClusterSweep,
   type SweepDependencies,
   type SweepTime,
   sweepCluster,
 } from "#sweep/sweep-cluster.ts";
-import { buildSweepLines, buildUnsweptLine, type SweepLine } from "#sweep/sweep-line.ts";
 import { toMinute } from "#sweep/turns.ts";
 
 /** The dependencies of a sweep of many clusters. */

@@ -8,7 +8,7 @@ import type { Stop } from "#core/stop.ts";
 import { selectWatches, WATCHES } from "#core/watches.ts";
 import type { Invoker } from "#delivery/invoker.ts";
 import { readObject } from "#kube/apply/requests.ts";
-import { withSmallAnswers } from "#kube/client/small-chunks.ts";
+import { withSmallAnswers } from "#kube/client/byte-buffer.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import { createReadPermits, type ReadPermits } from "#kube/follow/read-permits.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { LimitName } from "#kube/client/limit-name.ts";
+import type { LimitName } from "#kube/client/errors.ts";
 import type { AttackName } from "#test/adversarial/attacks.ts";
 import { type HostileStage, setHostileStage } from "#test/adversarial/hostile-stage.ts";
 import { waitUntilTrue } from "#test/wait-until-true.ts";

@@ -11,7 +11,7 @@ import {
   INTERFACE_ANNOTATION,
 } from "#clouds/kubevip/load-balancers/holders.ts";
 import { ANNOTATIONS as OCI_ANNOTATIONS } from "#clouds/oci/load-balancers/annotations/table.ts";
-import { parseProviderID as parseOci } from "#clouds/oci/provider-id.ts";
+import { parseProviderID as parseOci } from "#clouds/oci/query.ts";
 import { parseProviderID as parseOpenStack } from "#clouds/openstack/server.ts";
 import { LOAD_BALANCER_MODELS } from "#clouds/providers.ts";
 import { createAddressJudge } from "#config/address-rules.ts";

@@ -211,9 +211,9 @@ describe("a function's bundle", () => {
     (name) => {
       const outputs = bundles.get(name) ?? {};
       const loaded = inputsLoadedWith(outputs, `functions/${name}.ts`);
-      const isOnDemand = (input: string): boolean => /^src\/tracing\/(tracer|post|settings)\.ts$/.test(input);
+      const isOnDemand = (input: string): boolean => /^src\/tracing\/(tracer|settings)\.ts$/.test(input);
       expect(loaded.filter(isOnDemand)).toEqual([]);
-      expect(inputsOf(name).filter(isOnDemand)).toHaveLength(3);
+      expect(inputsOf(name).filter(isOnDemand)).toHaveLength(2);
       const bytes = bytesOf(outputs, isOnDemand);
       expect(bytes).toBeLessThanOrEqual(MAX_TRACING_BYTES);
     },

@@ -2,7 +2,7 @@ import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { connectRelay, describeSignInFailure } from "#cli/connect-relay.ts";
+import { connectRelay, describeSignInFailure } from "#cli/connect-identity.ts";
 import { readKubeconfig } from "#cli/kubeconfig.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { KubeconfigPower } from "#config/sign-in/kinds.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { connectRelay } from "#cli/connect-relay.ts";
+import { connectRelay } from "#cli/connect-identity.ts";
 import { followClusters } from "#cli/follow-clusters.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
 import type { ClustersFollower } from "#cli/serve.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { connectRelay } from "#cli/connect-relay.ts";
+import { connectRelay } from "#cli/connect-identity.ts";
 import { followClusters } from "#cli/follow-clusters.ts";
 import { keepCluster } from "#cli/keep-cluster.ts";
 import { openAnyRegistry } from "#cli/management-cluster.ts";

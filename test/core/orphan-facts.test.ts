@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { LogLine } from "#core/log-line.ts";
-import { buildOrphanFacts } from "#core/orphan-facts.ts";
-import { ObjectReport, type Orphan } from "#core/report.ts";
+import { buildOrphanFacts, ObjectReport, type Orphan } from "#core/report.ts";
 
 const report = (orphans?: ObjectReport["orphans"]): ObjectReport =>
   ObjectReport.parse({ index: 0, outcome: "unchanged", because: { code: "UpToDate", message: "" }, orphans });

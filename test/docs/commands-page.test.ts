@@ -2,8 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { NEWEST_MINOR, OLDEST_MINOR } from "#cli/doctor/api-server.ts";
-import { listChecks } from "#cli/doctor/checks.ts";
-import { CHECK_TIMEOUT_MS } from "#cli/doctor/run-checks.ts";
+import { CHECK_TIMEOUT_MS, listChecks } from "#cli/doctor/checks.ts";
 import { findRemedy, REMEDY_CODES } from "#cli/explain/explanation.ts";
 import { runProgram } from "#test/cli/program.ts";
 import { ROOT } from "../../build/bundle.ts";
@@ -84,7 +83,7 @@ test("the page of codes has every known code, with the text of explain", async (
   const refusals = text.split("## Of whole invocations\n")[1]?.split("\n## ", 1)[0] ?? "";
   const sources = await Promise.all(
     [
-      "functions/parts/find-cluster.ts",
+      "functions/parts/controller-function.ts",
       "src/cli/in-process-functions.ts",
       "src/delivery/invoke-lambda.ts",
     ].map((file) => readFile(join(ROOT, file), "utf8")),

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
+import { createBoundedCache } from "#functions/parts/connection-cache.ts";
 
 function cacheOf(limit: number) {
   const made: string[] = [];

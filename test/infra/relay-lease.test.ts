@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { buildRenewal, parseLeaseState } from "#core/relay-lease.ts";
 import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { sendWrite } from "#kube/apply/requests.ts";
-import { withSmallAnswers } from "#kube/client/small-chunks.ts";
+import { withSmallAnswers } from "#kube/client/byte-buffer.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { readLease } from "#sweep/sweep-cluster.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";

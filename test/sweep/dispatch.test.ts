@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Cluster } from "#config/cluster.ts";
 import { type DispatchDependencies, sweep } from "#sweep/dispatch.ts";
-import { parseSweepPayload, type Shard } from "#sweep/payload.ts";
+import { parseSweepPayload, type Shard, type SweepLine } from "#sweep/payload.ts";
 import { createSweepTurns } from "#sweep/sweep-cluster.ts";
-import type { SweepLine } from "#sweep/sweep-line.ts";
 import { createUnreachable } from "#test/kube/apply/fake-api.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 import { expectLogLines } from "#test/log-lines.ts";

@@ -1,12 +1,11 @@
 import { afterEach, expect, test } from "vitest";
-import type { Sweeping } from "#cli/sweep-every-minute.ts";
-import { sweepEveryMinute } from "#cli/sweep-every-minute.ts";
+import { type Sweeping, sweepEveryMinute } from "#cli/sweep-every-minute.ts";
 import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
-import type { SweepLine } from "#sweep/sweep-line.ts";
+import type { SweepLine } from "#sweep/payload.ts";
 import { createFakeApi, type FakeApi } from "#test/kube/apply/fake-api.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 import { expectLogLines } from "#test/log-lines.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ApiObject, Watch } from "#core/controller.ts";
 import { CERTIFICATE_SIGNING_REQUESTS, NODES } from "#core/resources/resource.ts";
-import { buildSweepLines } from "#sweep/sweep-line.ts";
+import { buildSweepLines } from "#sweep/payload.ts";
 import { toMinute } from "#sweep/turns.ts";
 import { buildReport } from "#test/relay/report-builders.ts";
 import { serviceWatch } from "#test/relay/watch-builders.ts";

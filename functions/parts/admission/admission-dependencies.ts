@@ -4,7 +4,7 @@ import type { Authorize } from "#clouds/http/api.ts";
 import { loadCloud } from "#clouds/providers.ts";
 import type { AdmissionDependencies } from "#functions/parts/admission/admission-function.ts";
 import { createReadPath, parsePathKeys } from "#functions/parts/admission/signed-path.ts";
-import { createBoundedCache } from "#functions/parts/bounded-cache.ts";
+import { createBoundedCache } from "#functions/parts/connection-cache.ts";
 import { openDeployedClusters } from "#functions/parts/deployed-clusters.ts";
 import { type Log, logToStandardOutput } from "#functions/parts/log-report.ts";
 import { SecretReference } from "#platforms/secrets/reference.ts";

@@ -1,4 +1,5 @@
 import type { InstanceLocation, Locator } from "#clouds/aws/locate-instance.ts";
+import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { buildWatchContext, type Cluster } from "#config/cluster.ts";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
 import type { Node } from "#core/node/node.ts";
@@ -10,8 +11,7 @@ import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Stop } from "#core/stop.ts";
 import { buildBatchEvent } from "#delivery/batch-event.ts";
 import type { Invoker } from "#delivery/invoker.ts";
-import { type AwsEntry, selectClusters } from "#functions/parts/ec2-events/select-clusters.ts";
-import { isEnding, type StateChange } from "#functions/parts/ec2-events/state-change.ts";
+import { Ec2EventRejected, isEnding, type StateChange } from "#functions/parts/ec2-events/state-change.ts";
 import type { Log } from "#functions/parts/log-report.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
@@ -228,4 +228,46 @@ function isAnnotated({ metadata: { annotations } }: Node, { id, account }: NodeQ
   const [ofAccount, network, ofId, ...more] = annotations?.[INSTANCE_ANNOTATION]?.split("/") ?? [];
   if (ofAccount !== account || ofId !== id || more.length > 0) return false;
   return vpc === undefined || network === vpc;
+}
+
+/** A cluster on AWS with its cloud configuration. */
+interface AwsEntry {
+  readonly cluster: Cluster;
+  readonly aws: AwsCluster;
+}
+
+/**
+ * Selects the clusters of the event's account and region. Throws `Ec2EventRejected` if the account is neither
+ * the function's own nor that of any cluster's role. Senders on the bus are not authenticated and must not
+ * choose what is searched.
+ */
+export function selectClusters(
+  { account, region }: StateChange,
+  clusters: readonly Cluster[],
+  ownAccount: string | undefined,
+): readonly AwsEntry[] {
+  const entries = clusters.flatMap(toAwsEntries);
+  const accounts = new Set([ownAccount, ...entries.map((entry) => getAccount(entry, ownAccount))]);
+  if (!accounts.has(account))
+    throw new Ec2EventRejected(
+      `account ${account} is neither this function's nor that of any cluster's roleArn`,
+    );
+  return entries.filter((entry) => entry.aws.region === region && getAccount(entry, ownAccount) === account);
+}
+
+function toAwsEntries(cluster: Cluster): AwsEntry[] {
+  const { cloud, name } = cluster;
+  return cloud.provider === "aws" ? [{ cluster, aws: { ...cloud, clusterName: name } }] : [];
+}
+
+/**
+ * Returns the account of a cluster's role, or the function's own without a role. The account of access keys
+ * is unknown.
+ */
+function getAccount(
+  { aws: { roleArn, credentials } }: AwsEntry,
+  ownAccount: string | undefined,
+): string | undefined {
+  if (roleArn !== undefined) return roleArn.split(":")[4];
+  return credentials === undefined ? ownAccount : undefined;
 }

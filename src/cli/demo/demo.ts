@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { styleText } from "node:util";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import type { ChildRelay, LogLine } from "#cli/demo/child-relay.ts";
 import { DEMO_CLOUDS } from "#cli/demo/clouds/start-demo-cloud.ts";
 import { MAX_NODES, type Machine, MIN_NODES, registerNode, registerNodes } from "#cli/demo/nodes.ts";
-import { createCounter, print, printJson, printTitle } from "#cli/demo/screen.ts";
 import { type Stage, setStage } from "#cli/demo/stage.ts";
 import { formatMs, formatTable, getPercentile } from "#cli/demo/table.ts";
-import { formatWalk } from "#cli/demo/walk-lines.ts";
+import { formatWalk } from "#cli/demo/walk.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import { CONTROL_PLANE_USERS } from "#emulators/harness/control-plane.ts";
 import type { NodeRecord } from "#emulators/harness/node-history.ts";
@@ -235,4 +235,50 @@ async function formatRequests({ plane }: Stage, nodes: number): Promise<string> 
 function selectRecords({ history }: Stage, machines: readonly Machine[]): NodeRecord[] {
   const names = new Set(machines.map(({ name }) => name));
   return [...history.records.values()].filter(({ name }) => names.has(name));
+}
+
+/** Milliseconds between two reads of a count, on a terminal and otherwise. */
+const TERMINAL_INTERVAL_MS = 100;
+
+const PLAIN_INTERVAL_MS = 1_000;
+
+let liveLine = "";
+
+/** Prints a line, above the live one if there is one. */
+function print(line: string): void {
+  process.stdout.write(liveLine === "" ? `${line}\n` : `\r\x1b[2K${line}\n${liveLine}`);
+}
+
+/** Prints a value as indented JSON. */
+function printJson(value: unknown): void {
+  print(JSON.stringify(value, undefined, 2));
+}
+
+/** Prints the heading of an act. */
+function printTitle(act: number, text: string): void {
+  print(`\n${styleText("bold", `── ${act}. ${text} ──`)}`);
+}
+
+/** Shows a changing text: in place on a terminal, as lines otherwise, and once more when it stops. */
+function createCounter(read: () => string): { readonly stop: () => void } {
+  const live = process.stdout.isTTY === true;
+  let last = "";
+  const show = (): void => {
+    const text = read();
+    if (text === last) return;
+    last = text;
+    if (live) {
+      liveLine = text;
+      process.stdout.write(`\r\x1b[2K${text}`);
+    } else print(text);
+  };
+  const timer = setInterval(show, live ? TERMINAL_INTERVAL_MS : PLAIN_INTERVAL_MS);
+  return {
+    stop: () => {
+      clearInterval(timer);
+      show();
+      if (live) process.stdout.write("\n");
+      liveLine = "";
+    },
+  };
 }

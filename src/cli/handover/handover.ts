@@ -2,11 +2,11 @@ import { ChecksFailedError } from "#cli/clusters.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { createEndingSignal } from "#cli/ending-signal.ts";
 import { type ActOnCluster, actOnClusters } from "#cli/every-cluster.ts";
-import { findOthers } from "#cli/find-others.ts";
 import { type Direction, formatHandover, judgeHandover } from "#cli/handover/handover-result.ts";
 import {
   describeNodeSecurityGroups,
   describeServicesBeyondLimit,
+  findOthers,
   findSharedWork,
   listOneAtATime,
 } from "#cli/handover/one-at-a-time.ts";

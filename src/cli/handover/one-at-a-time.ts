@@ -1,11 +1,13 @@
 import { formatCounted } from "#cli/format-list.ts";
 import type { Direction } from "#cli/handover/handover-result.ts";
+import { readTraces } from "#cli/read-traces.ts";
 import { diagnose } from "#clouds/providers.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { ControllerName } from "#core/event.ts";
 import { formatRemainingFlag } from "#core/handover.ts";
 import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
-import type { SecondCcm } from "#core/second-ccm.ts";
+import { findSecondCcms, type SecondCcm } from "#core/second-ccm.ts";
+import type { Transport } from "#kube/client/transport.ts";
 
 /**
  * Controllers that must not run on both sides at once, because each side would change the other's cloud
@@ -87,4 +89,31 @@ export async function describeNodeSecurityGroups(
 
 function formatUnknown(why: string): string {
   return `note: security groups of nodes were not checked: ${sanitizeText(why, MAX_SHOWN)}; run serverless-ccm doctor`;
+}
+
+/**
+ * Returns the other cloud-controller-managers of a cluster, one line each, after what could not be read;
+ * throws if nodes cannot be listed.
+ */
+export async function findOthers(
+  cluster: Cluster,
+  transport: Transport,
+  signal: AbortSignal,
+  write: (line: string) => void,
+): Promise<readonly SecondCcm[]> {
+  const read = await readTraces(transport, signal);
+  if (read.kind === "failed")
+    throw new Error(`the nodes of cluster ${cluster.name} cannot be listed: ${read.message}`);
+  for (const line of read.unread) write(`note: ${sanitizeText(line)}`);
+  const others = findSecondCcms(read.traces, new Date());
+  for (const other of others) write(formatSecondCcm(other));
+  return others;
+}
+
+function formatSecondCcm({ manager, lastSeen, isLive, controllers }: SecondCcm): string {
+  const named = controllers
+    .map(({ name, isRecent }) => (isRecent ? name : `${name} (not of late)`))
+    .join(", ");
+  const state = isLive ? "at work" : "quiet for 10 minutes and longer";
+  return `other: ${manager}, ${state}, last seen ${sanitizeText(lastSeen)}${named === "" ? "" : `: ${named}`}`;
 }

@@ -7,8 +7,7 @@ import type { Node } from "#core/node/node.ts";
 import { isReady, needsWork } from "#core/node-lifecycle/needs-work.ts";
 import { STATE_KEY, STATE_VERSION } from "#core/node-lifecycle/state.ts";
 import type { NodeSettings } from "#core/settings.ts";
-import { isPassing } from "#core/shadow/compare.ts";
-import type { DifferenceCode } from "#core/shadow/difference.ts";
+import { type DifferenceCode, isPassing } from "#core/shadow/compare.ts";
 import { compareDeletion, compareLifecycle, isDeletion, withIdentity } from "#core/shadow/lifecycle.ts";
 
 /**

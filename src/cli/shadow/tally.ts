@@ -6,7 +6,7 @@ import {
   type DifferenceCode,
   type IgnoredDifference,
   isIgnored,
-} from "#core/shadow/difference.ts";
+} from "#core/shadow/compare.ts";
 
 /** Why a node was not compared. */
 export type SkipReason =

@@ -1,14 +1,13 @@
 import * as z from "zod";
 import type { Diagnosis } from "#clouds/diagnosis.ts";
-import { checkRegionSlug, REGIONS_PATH } from "#clouds/digitalocean/check-region.ts";
 import {
   DEFAULT_API_URL,
   type DigitalOceanCloudConfig,
   TOKEN_VARIABLE,
 } from "#clouds/digitalocean/config.ts";
-import { Droplet, DropletsPage } from "#clouds/digitalocean/droplet.ts";
-import { checkOwnership } from "#clouds/digitalocean/ownership.ts";
+import { checkOwnership, Droplet, DropletsPage } from "#clouds/digitalocean/droplet.ts";
 import { readError } from "#clouds/digitalocean/read-list.ts";
+import { checkRegionSlug, REGIONS_PATH } from "#clouds/digitalocean/tag-requests.ts";
 import { buildUnansweredFault, classify } from "#clouds/http/classify.ts";
 import { createHttpClient, type HttpAnswer } from "#clouds/http/client.ts";
 import { createAuthorizer } from "#clouds/http/create-authorizer.ts";

@@ -1,4 +1,6 @@
 import * as z from "zod";
+import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
+import type { Fault } from "#clouds/http/outcome.ts";
 import type { ProviderID } from "#clouds/listed/query.ts";
 
 /** An address of a droplet; the type is `private` or `public`. */
@@ -65,4 +67,39 @@ export function isDropletId(text: string): boolean {
 
 function rejectProviderID(kind: "foreign" | "invalid", text: string, reason: string): ProviderID {
   return { kind, message: `"${text.slice(0, 300)}" is not a provider ID of this cloud: ${reason}` };
+}
+
+/** Criteria by which a cluster recognizes its droplets. */
+type Ownership = Pick<DigitalOceanCloudConfig, "region" | "vpc" | "dropletTag">;
+
+/**
+ * Returns the fault of a droplet that is not the cluster's, with the expected and the found value: `Foreign`,
+ * or `Denied` if the token may not read the criterion. Undefined if it belongs to the cluster.
+ */
+export function checkOwnership({ region, vpc, dropletTag }: Ownership, droplet: Droplet): Fault | undefined {
+  const { vpc_uuid: foundVpc, tags, region: foundRegion } = droplet;
+  const unreadable = [
+    ...(vpc !== undefined && foundVpc === undefined
+      ? ["its VPC is not shown: the token needs the scope vpc:read"]
+      : []),
+    ...(dropletTag !== undefined && tags === undefined
+      ? ["its tags are not shown: the token needs the scope tag:read"]
+      : []),
+  ];
+  const faults = [
+    ...(foundRegion === undefined || foundRegion.slug === region
+      ? []
+      : [`expected region ${region}, found ${foundRegion.slug}`]),
+    ...(vpc === undefined || foundVpc === undefined || foundVpc === vpc
+      ? []
+      : [`expected VPC ${vpc}, found ${foundVpc || "none"}`]),
+    ...(dropletTag === undefined || tags === undefined || tags?.includes(dropletTag)
+      ? []
+      : [`expected tag ${dropletTag}, found ${tags?.slice(0, 5).join(", ") || "none"}`]),
+  ];
+  if (faults.length > 0) {
+    return { code: "Foreign", message: `droplet ${droplet.id} is not the cluster's: ${faults.join("; ")}` };
+  }
+  if (unreadable.length === 0) return undefined;
+  return { code: "Denied", message: `droplet ${droplet.id}: ${unreadable.join("; ")}` };
 }

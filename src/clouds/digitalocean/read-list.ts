@@ -1,9 +1,8 @@
 import * as z from "zod";
 import type { Api } from "#clouds/http/api.ts";
 import type { ApiError } from "#clouds/http/classify.ts";
-import { type ErrorCodes, findMeaning } from "#clouds/http/error-meaning.ts";
 import type { CallContext } from "#clouds/http/meter.ts";
-import type { Outcome } from "#clouds/http/outcome.ts";
+import { type ErrorCodes, findMeaning, type Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
 /** An entry of a list; only its id and name are parsed. */

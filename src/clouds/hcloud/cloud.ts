@@ -4,9 +4,15 @@ import { DEFAULT_ENDPOINT, type HcloudCloudConfig, TOKEN_VARIABLE } from "#cloud
 import { ACCOUNT, buildInstance } from "#clouds/hcloud/instance.ts";
 import { parseLabelSelector } from "#clouds/hcloud/label-selector.ts";
 import { createNetwork, findNetwork } from "#clouds/hcloud/network.ts";
-import { checkOwnership, type Ownership } from "#clouds/hcloud/ownership.ts";
 import { readError } from "#clouds/hcloud/read-error.ts";
-import { parseProviderID, Server, ServerAnswer, ServersPage } from "#clouds/hcloud/server.ts";
+import {
+  checkOwnership,
+  type Ownership,
+  parseProviderID,
+  Server,
+  ServerAnswer,
+  ServersPage,
+} from "#clouds/hcloud/server.ts";
 import { type Api, type Authorize, createApi, createSigner } from "#clouds/http/api.ts";
 import { createBudget, type Quota } from "#clouds/http/budget.ts";
 import { createHttpClient } from "#clouds/http/client.ts";

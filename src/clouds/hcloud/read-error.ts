@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ApiError } from "#clouds/http/classify.ts";
-import { type ErrorCodes, findMeaning } from "#clouds/http/error-meaning.ts";
+import { type ErrorCodes, findMeaning } from "#clouds/http/outcome.ts";
 
 /** The format of Hetzner's errors. */
 const ErrorBody = z.object({

@@ -1,4 +1,4 @@
-import { type Budget, MAX_TURN_WAIT_MS } from "#clouds/http/budget.ts";
+import { type Budget, MAX_TURN_WAIT_MS, readRateLimit } from "#clouds/http/budget.ts";
 import {
   type ApiErrorReader,
   buildUnansweredFault,
@@ -10,7 +10,6 @@ import {
 import type { HttpAnswer, HttpClient, Method } from "#clouds/http/client.ts";
 import type { CallContext } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
-import { readRateLimit } from "#clouds/http/rate-limit.ts";
 import { fault } from "#clouds/outcome.ts";
 import type { Sleep } from "#clouds/sleep.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";

@@ -1,4 +1,4 @@
-import type { RateLimit } from "#clouds/http/rate-limit.ts";
+import type { HttpAnswer } from "#clouds/http/client.ts";
 import { createShares } from "#clouds/invocation-shares.ts";
 
 /** A token bucket's size and refill. */
@@ -97,3 +97,35 @@ const MAX_PAUSE_MS = 60_000;
 
 /** Pause if a server throttles without naming a time. */
 const DEFAULT_PAUSE_MS = 5_000;
+
+/** What an answer's headers say about the account's quota; undefined if they say nothing. */
+interface RateLimit {
+  readonly limit: number | undefined;
+  readonly remaining: number | undefined;
+  /** Milliseconds until the quota grows again. */
+  readonly resetMs: number | undefined;
+  /** Milliseconds that the server wants the client to wait. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/** Reads `ratelimit-*`, whose reset is in seconds since the epoch, and `retry-after`, in seconds or as a date. */
+export function readRateLimit({ headers }: HttpAnswer, wallClock: number): RateLimit {
+  const reset = parseInteger(headers["ratelimit-reset"]);
+  return {
+    limit: parseInteger(headers["ratelimit-limit"]),
+    remaining: parseInteger(headers["ratelimit-remaining"]),
+    resetMs: reset === undefined ? undefined : Math.max(0, reset * 1000 - wallClock),
+    retryAfterMs: readRetryAfter(headers["retry-after"], wallClock),
+  };
+}
+
+function readRetryAfter(text: string | undefined, wallClock: number): number | undefined {
+  const seconds = parseInteger(text);
+  if (seconds !== undefined) return seconds * 1000;
+  const date = Date.parse(text ?? "");
+  return Number.isNaN(date) ? undefined : Math.max(0, date - wallClock);
+}
+
+function parseInteger(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}

@@ -1,6 +1,11 @@
 import type { HttpAnswer } from "#clouds/http/client.ts";
-import { type ErrorMeaning, findMeaningOfStatus, INSTANCE_CODES } from "#clouds/http/error-meaning.ts";
-import type { Fault, Outcome } from "#clouds/http/outcome.ts";
+import {
+  type ErrorMeaning,
+  type Fault,
+  findMeaningOfStatus,
+  INSTANCE_CODES,
+  type Outcome,
+} from "#clouds/http/outcome.ts";
 import { ok } from "#clouds/outcome.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 

@@ -3,9 +3,8 @@ import { type Budget, HELD_BACK } from "#clouds/http/budget.ts";
 import { toConfigurationCheck } from "#clouds/http/cloud-options.ts";
 import { type CallContext, createMeter } from "#clouds/http/meter.ts";
 import { createAbortedAnswer, type Fault, type Outcome, toErrorAnswer } from "#clouds/http/outcome.ts";
-import type { Directory } from "#clouds/listed/directory.ts";
-import type { Listing } from "#clouds/listed/listing.ts";
-import type { CheckOwnership } from "#clouds/listed/look-up.ts";
+import { type Claim, type Listing, settleGuesses } from "#clouds/listed/listing.ts";
+import type { CheckOwnership, Directory } from "#clouds/listed/look-up.ts";
 import {
   buildQuery,
   formatSubject,
@@ -15,7 +14,6 @@ import {
   type Query,
 } from "#clouds/listed/query.ts";
 import { type Resolution, resolve, resolveWithoutCloud } from "#clouds/listed/resolve.ts";
-import { type Claim, settleGuesses } from "#clouds/listed/settle-guesses.ts";
 import type { Sources } from "#clouds/listed/sources.ts";
 import { ok } from "#clouds/outcome.ts";
 import type { Instance, InstanceAnswer, VisibilityProbe } from "#core/instance.ts";

@@ -1,8 +1,7 @@
 import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
-import { createDirectory, type Directory } from "#clouds/listed/directory.ts";
 import type { Listing } from "#clouds/listed/listing.ts";
-import type { CheckOwnership } from "#clouds/listed/look-up.ts";
+import { type CheckOwnership, createDirectory, type Directory } from "#clouds/listed/look-up.ts";
 import type { Machine } from "#clouds/listed/query.ts";
 import { fault } from "#clouds/outcome.ts";
 

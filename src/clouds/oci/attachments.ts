@@ -1,7 +1,7 @@
 import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
-import type { MemberRequest, MemberSources } from "#clouds/oci/member-sources.ts";
 import { hasEnded, type OciInstance, type VnicAttachment } from "#clouds/oci/objects.ts";
+import type { MemberRequest, MemberSources } from "#clouds/oci/query.ts";
 import { ok } from "#clouds/outcome.ts";
 
 /** Up to this many instances have their attachments read one by one. */

@@ -4,12 +4,11 @@ import { type CallContext, createMeter } from "#clouds/http/meter.ts";
 import { createAbortedAnswer, type Fault, toErrorAnswer } from "#clouds/http/outcome.ts";
 import { createInvocationShares } from "#clouds/invocation-shares.ts";
 import { createLazyCapability } from "#clouds/lazy-capability.ts";
-import { type Claim, settleGuesses } from "#clouds/listed/settle-guesses.ts";
+import { type Claim, settleGuesses } from "#clouds/listed/listing.ts";
 import { createOciApis, type OciApi } from "#clouds/oci/api.ts";
 import type { OciCloudConfig } from "#clouds/oci/config.ts";
 import { buildInstance } from "#clouds/oci/instance.ts";
 import { createInventory } from "#clouds/oci/inventory.ts";
-import type { KnownPrimaries } from "#clouds/oci/member-sources.ts";
 import { gatherMembers } from "#clouds/oci/members.ts";
 import {
   buildNodeResult,
@@ -19,7 +18,7 @@ import {
   UNKNOWN,
 } from "#clouds/oci/node-result.ts";
 import { createKeySource, type KeySource } from "#clouds/oci/private-key.ts";
-import { buildQuery, formatSubject, type Resolution } from "#clouds/oci/query.ts";
+import { buildQuery, formatSubject, type KnownPrimaries, type Resolution } from "#clouds/oci/query.ts";
 import { isNotFound } from "#clouds/oci/read-error.ts";
 import { findRegion, KNOWN_REGIONS } from "#clouds/oci/regions.ts";
 import { resolve, type Sources } from "#clouds/oci/resolve.ts";

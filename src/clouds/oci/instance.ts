@@ -8,7 +8,7 @@ import {
 } from "#clouds/oci/config.ts";
 import type { Member } from "#clouds/oci/members.ts";
 import { hasEnded, type OciInstance, type Vnic } from "#clouds/oci/objects.ts";
-import { formatProviderID } from "#clouds/oci/provider-id.ts";
+import { formatProviderID } from "#clouds/oci/query.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import { canonicalizeIp } from "#core/cidr.ts";
 import type { Instance, InstanceState } from "#core/instance.ts";

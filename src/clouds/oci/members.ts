@@ -1,8 +1,8 @@
 import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { compareAge, isAttached, readAttachments } from "#clouds/oci/attachments.ts";
-import type { IPv4Field, MemberRequest, MemberSources } from "#clouds/oci/member-sources.ts";
 import { hasEnded, type OciInstance, type Vnic, type VnicAttachment } from "#clouds/oci/objects.ts";
+import type { IPv4Field, MemberRequest, MemberSources } from "#clouds/oci/query.ts";
 import { type LoneVnic, readVnics } from "#clouds/oci/vnics-from-lists.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 

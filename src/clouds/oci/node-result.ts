@@ -1,10 +1,9 @@
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { listCompartments, type OciCloudConfig } from "#clouds/oci/config.ts";
 import { needsIpv6 } from "#clouds/oci/instance.ts";
-import type { IPv4Field, MemberRequest } from "#clouds/oci/member-sources.ts";
 import type { Member } from "#clouds/oci/members.ts";
 import { hasEnded, type OciInstance } from "#clouds/oci/objects.ts";
-import type { NoInstance, Query, Resolution } from "#clouds/oci/query.ts";
+import type { IPv4Field, MemberRequest, NoInstance, Query, Resolution } from "#clouds/oci/query.ts";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
 import type { Node } from "#core/node/node.ts";
 

@@ -1,7 +1,8 @@
 import type { Fault } from "#clouds/http/outcome.ts";
 import { COMPARTMENT_ANNOTATION, type OciCloudConfig } from "#clouds/oci/config.ts";
+import type { Inventory } from "#clouds/oci/inventory.ts";
 import type { OciInstance } from "#clouds/oci/objects.ts";
-import { parseProviderID } from "#clouds/oci/provider-id.ts";
+import { isOcid } from "#clouds/oci/regions.ts";
 import type { Node } from "#core/node/node.ts";
 
 /** How to find a node's instance; `compartment` is its expected place, possibly written by a tenant. */
@@ -54,4 +55,63 @@ export function buildAmbiguousFault(ids: readonly string[]): Fault {
 /** Converts a fault to a resolution. */
 export function toFailedResolution(fault: Fault): Resolution {
   return { kind: "fault", fault };
+}
+
+/** What an instance needs beyond the common facts. */
+export interface MemberRequest {
+  readonly instance: OciInstance;
+  readonly ipv6: boolean;
+  /**
+   * IPv4 addresses that its node has. If a list does not show one, it is read singly, because one list may be
+   * incomplete.
+   */
+  readonly knownFields: readonly IPv4Field[];
+}
+
+/** Sources of the network and the addresses of instances. */
+export interface MemberSources {
+  readonly inventory: Inventory;
+  readonly config: OciCloudConfig;
+  readonly primaries: KnownPrimaries;
+  /** Lists that began at this time or later prove that a resource exists. */
+  readonly since: number;
+  /** Start of the batch. */
+  readonly beganAt: number;
+}
+
+/** A field of a VNIC. */
+export type IPv4Field = "privateIp" | "publicIp";
+
+/** Instances by id; the primary VNIC of an instance never changes. */
+export type KnownPrimaries = Map<string, string>;
+
+/** The meaning of a provider ID: an instance, a resource of another cloud, or nothing. */
+type ProviderID =
+  | { readonly kind: "instance"; readonly id: string }
+  | { readonly kind: "foreign" | "invalid"; readonly message: string };
+
+const SCHEME = "oci://";
+
+/**
+ * Parses a provider ID: with the scheme, or the bare OCID with which kubelets of Oracle's own clusters start.
+ */
+export function parseProviderID(text: string): ProviderID {
+  const isOurs = text.startsWith(SCHEME) || text.startsWith("ocid1.");
+  if (!isOurs) return rejectProviderID("foreign", text, "its scheme is not oci, and it is no OCID");
+  const id = text.startsWith(SCHEME) ? text.slice(SCHEME.length) : text;
+  if (isOcid(id, "instance")) return { kind: "instance", id };
+  return rejectProviderID(
+    "invalid",
+    text,
+    "it does not end in the OCID of an instance, which begins with ocid1.instance.",
+  );
+}
+
+/** Formats the form that is written. */
+export function formatProviderID(id: string): string {
+  return `${SCHEME}${id}`;
+}
+
+function rejectProviderID(kind: "foreign" | "invalid", text: string, because: string): ProviderID {
+  return { kind, message: `"${text.slice(0, 300)}" is not a provider ID of this cloud: ${because}` };
 }

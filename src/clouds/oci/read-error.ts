@@ -1,7 +1,6 @@
 import * as z from "zod";
 import type { ApiErrorReader } from "#clouds/http/classify.ts";
-import { type ErrorCodes, findMeaning } from "#clouds/http/error-meaning.ts";
-import type { Fault } from "#clouds/http/outcome.ts";
+import { type ErrorCodes, type Fault, findMeaning } from "#clouds/http/outcome.ts";
 
 /** The format of Oracle's errors. */
 const ErrorBody = z.object({ code: z.string(), message: z.string().optional().catch(undefined) });

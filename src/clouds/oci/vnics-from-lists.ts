@@ -3,8 +3,8 @@ import type { Outcome } from "#clouds/http/outcome.ts";
 import type { CachedLists } from "#clouds/oci/cached-lists.ts";
 import { listCompartments } from "#clouds/oci/config.ts";
 import { buildPublicIpQueries, type Entries } from "#clouds/oci/inventory.ts";
-import type { MemberRequest, MemberSources } from "#clouds/oci/member-sources.ts";
 import type { Ipv6, PrivateIp, PublicIp, Vnic } from "#clouds/oci/objects.ts";
+import type { MemberRequest, MemberSources } from "#clouds/oci/query.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 
 /** An instance's only VNIC, which is therefore the primary one. */

@@ -5,7 +5,7 @@ import { createDoctorApi } from "#clouds/http/doctor-api.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { type RancherCloudConfig, TOKEN_VARIABLE } from "#clouds/rancher/config.ts";
-import { ApiGroup, CLUSTER_LABEL, Machine, MachinesPage } from "#clouds/rancher/machine.ts";
+import { ApiGroup, CLUSTER_LABEL, Machine, MachinesPage } from "#clouds/rancher/list-machines.ts";
 import { readError } from "#clouds/rancher/read-error.ts";
 import { reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
 import { readAuthority } from "#platforms/secrets/read-authority.ts";

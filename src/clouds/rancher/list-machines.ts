@@ -1,9 +1,9 @@
+import * as z from "zod";
 import type { Api } from "#clouds/http/api.ts";
 import type { CallContext } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import type { ManagementServer } from "#clouds/rancher/config.ts";
-import { ApiGroup, CLUSTER_LABEL, Machine, MachinesPage } from "#clouds/rancher/machine.ts";
 import { findNearest } from "#core/nearest.ts";
 
 /** The criteria for a cluster's Machines. */
@@ -18,6 +18,7 @@ export interface Machines {
 }
 
 const PAGE_SIZE = 500;
+
 /** 20,000 Machines; a longer list is not trusted. */
 const MAX_PAGES = 40;
 
@@ -157,3 +158,38 @@ function explainNotFound(error: Fault): Outcome<never> {
   const message = `${error.message}; rancher.url must be the URL of a Rancher with Cluster API`;
   return { kind: "fault", fault: { ...error, message } };
 }
+
+/** A Machine's reference to its node; null counts as absent, as in Kubernetes. */
+const NodeRef = z.object({ name: z.string().min(1), uid: z.string().nullish() });
+
+/**
+ * A Cluster API Machine, reduced to the fields that identify its owner; these are equal in v1beta1 and
+ * v1beta2.
+ */
+export const Machine = z.object({
+  metadata: z.object({
+    name: z.string().min(1),
+    uid: z.string().min(1),
+    deletionTimestamp: z.string().nullish(),
+    labels: z.record(z.string(), z.string()).nullish(),
+  }),
+  spec: z.object({ clusterName: z.string() }),
+  status: z.object({ nodeRef: NodeRef.nullish() }).nullish(),
+});
+export type Machine = z.output<typeof Machine>;
+
+/** A page of a list. Items are parsed one by one, so that a fault names its item. */
+export const MachinesPage = z.object({
+  kind: z.literal("MachineList"),
+  metadata: z.object({ continue: z.string().nullish() }),
+  items: z.array(z.unknown()).nullish(),
+});
+
+/** The versions of an API group. */
+export const ApiGroup = z.object({
+  kind: z.literal("APIGroup"),
+  preferredVersion: z.object({ version: z.string().regex(/^v\d{1,3}((alpha|beta)\d{1,3})?$/) }),
+});
+
+/** The label with a Machine's cluster. */
+export const CLUSTER_LABEL = "cluster.x-k8s.io/cluster-name";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ApiError } from "#clouds/http/classify.ts";
-import { type ErrorCodes, findMeaning } from "#clouds/http/error-meaning.ts";
+import { type ErrorCodes, findMeaning } from "#clouds/http/outcome.ts";
 
 /** The format of Kubernetes' errors, and with `type: error` of Rancher's own. */
 const Status = z.object({

@@ -10,7 +10,6 @@ import {
   listNamedLoadBalancers,
 } from "#core/firewall/desired-rules.ts";
 import { selectServices } from "#core/firewall/exposed-service.ts";
-import { normalizeRules, OUTBOUND } from "#core/firewall/rules.ts";
 import {
   CREATE,
   type DesiredFirewall,
@@ -18,6 +17,8 @@ import {
   type Firewall,
   type FirewallQuestion,
   FirewallState,
+  normalizeRules,
+  OUTBOUND,
   UPDATE,
 } from "#core/firewall/state.ts";
 import {

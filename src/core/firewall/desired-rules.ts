@@ -4,8 +4,7 @@ import {
   type Exposure,
   type Port,
 } from "#core/firewall/exposed-service.ts";
-import { EVERYWHERE, normalizeRules } from "#core/firewall/rules.ts";
-import type { FirewallRule } from "#core/firewall/state.ts";
+import { EVERYWHERE, type FirewallRule, normalizeRules } from "#core/firewall/state.ts";
 import type { FirewallSettings } from "#core/firewall/watch.ts";
 import { parseGoBoolean } from "#core/go-boolean.ts";
 

@@ -6,6 +6,7 @@ import { planEach } from "#core/decisions.ts";
 import type { Instance, InstanceAnswer } from "#core/instance.ts";
 import { changeOr, leaveUnchanged, patchNode, retry, skip } from "#core/node/decisions.ts";
 import type { Node } from "#core/node/node.ts";
+import { addShutdownTaint, removeShutdownTaint } from "#core/node/taints.ts";
 import { isBeingDeleted } from "#core/node/watch.ts";
 import { classifyAnswer, type NodeClassification } from "#core/node-lifecycle/classification.ts";
 import { getMonitorDelay, isMonitored, isReady } from "#core/node-lifecycle/needs-work.ts";
@@ -19,7 +20,6 @@ import {
   UNUSABLE_EVENTS,
   WAIT_MESSAGES,
 } from "#core/node-lifecycle/reasons.ts";
-import { addShutdownTaint, removeShutdownTaint } from "#core/node-lifecycle/shutdown-taint.ts";
 import { readState, STATE, writeState } from "#core/node-lifecycle/state.ts";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 import type { Reason } from "#core/reason.ts";

@@ -1,8 +1,7 @@
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
 import type { Node, NodeCondition } from "#core/node/node.ts";
-import { isUninitialized } from "#core/node/taints.ts";
+import { hasShutdownTaint, isUninitialized } from "#core/node/taints.ts";
 import { isBeingDeleted } from "#core/node/watch.ts";
-import { hasShutdownTaint } from "#core/node-lifecycle/shutdown-taint.ts";
 import { getSecondsSince } from "#core/node-lifecycle/state.ts";
 import type { NodeSettings } from "#core/settings.ts";
 

@@ -1,6 +1,6 @@
-import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
-import { type Edit, formatPointer, remove, test } from "#core/json-patch.ts";
-import type { Node } from "#core/node/node.ts";
+import { SHUTDOWN_TAINT, UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import { add, type Edit, formatPointer, NO_EDIT, remove, test } from "#core/json-patch.ts";
+import type { Node, Taint } from "#core/node/node.ts";
 
 /** The fields of a node that contain its taints. */
 interface NodeTaints {
@@ -29,4 +29,43 @@ export function removeUninitialized(node: Node): Edit {
     tests: indexes.map((index) => test(formatPointer("spec", "taints", index, "key"), UNINITIALIZED_TAINT)),
     operations: indexes.map((index) => remove(formatPointer("spec", "taints", index))),
   };
+}
+
+/** Returns whether the node has the shutdown taint, matched by key and effect, whatever its value. */
+export function hasShutdownTaint({ spec }: Node): boolean {
+  return spec.taints?.some(isShutdownTaint) ?? false;
+}
+
+/**
+ * Adds the shutdown taint and keeps the rest of the list. Two concurrent additions would write the taint
+ * twice, which Kubernetes rejects permanently: so the node must be unchanged.
+ */
+export function addShutdownTaint(node: Node): Edit {
+  if (hasShutdownTaint(node)) return NO_EDIT;
+  const path = formatPointer("spec", "taints");
+  const isListed = (node.spec.taints ?? []).length > 0;
+  return {
+    tests: [test(formatPointer("metadata", "resourceVersion"), node.metadata.resourceVersion)],
+    operations: [isListed ? add(`${path}/-`, SHUTDOWN_TAINT) : add(path, [SHUTDOWN_TAINT])],
+  };
+}
+
+/** Removes the shutdown taint: by index, each guarded by key and effect, the highest index first. */
+export function removeShutdownTaint(node: Node): Edit {
+  const indexes = (node.spec.taints ?? [])
+    .map((taint, index) => ({ taint, index }))
+    .filter(({ taint }) => isShutdownTaint(taint))
+    .map(({ index }) => index)
+    .reverse();
+  return {
+    tests: indexes.flatMap((index) => [
+      test(formatPointer("spec", "taints", index, "key"), SHUTDOWN_TAINT.key),
+      test(formatPointer("spec", "taints", index, "effect"), SHUTDOWN_TAINT.effect),
+    ]),
+    operations: indexes.map((index) => remove(formatPointer("spec", "taints", index))),
+  };
+}
+
+function isShutdownTaint({ key, effect }: Taint): boolean {
+  return key === SHUTDOWN_TAINT.key && effect === SHUTDOWN_TAINT.effect;
 }

@@ -6,10 +6,14 @@ import type { CloudAction } from "#core/decision.ts";
 import { planEach } from "#core/decisions.ts";
 import { NAMESPACES, NODES } from "#core/resources/resource.ts";
 import { decideRoutes, planWith, type RouteAnswer, type RouteSubject } from "#core/route/decide.ts";
-import { collectDesiredRoutes, isConfigured, parseClusterNetworks } from "#core/route/desired-routes.ts";
-import { formatWriteKey, NO_PASS } from "#core/route/pass.ts";
-import { ASSUMED_PROOF } from "#core/route/proof.ts";
-import { routeNodes, selectRouteNodes } from "#core/route/related-node.ts";
+import { ASSUMED_PROOF, formatWriteKey, NO_PASS } from "#core/route/pass.ts";
+import {
+  collectDesiredRoutes,
+  isConfigured,
+  parseClusterNetworks,
+  routeNodes,
+  selectRouteNodes,
+} from "#core/route/related-node.ts";
 import { isStopped, listCandidateIds } from "#core/route/stale-routes.ts";
 import {
   ACTIONS,

@@ -6,12 +6,25 @@ import type { ObjectHint } from "#core/event.ts";
 import { add, type Edit, formatPointer, test } from "#core/json-patch.ts";
 import type { ObjectReference, Reason } from "#core/reason.ts";
 import { NODES } from "#core/resources/resource.ts";
-import { collectDesiredRoutes, isConfigured, parseClusterNetworks } from "#core/route/desired-routes.ts";
 import { buildIssueEvent, createLastingIssue, DELETED, type Issue, toIssue } from "#core/route/issues.ts";
-import { describePass, formatConditionKey, hasDeleted, NO_PASS, type Pass } from "#core/route/pass.ts";
+import {
+  describePass,
+  formatConditionKey,
+  hasDeleted,
+  NO_PASS,
+  type NodeProof,
+  type Pass,
+  proveNodes,
+} from "#core/route/pass.ts";
 import { type NodePhase, type Plan, planRoutes } from "#core/route/plan.ts";
-import { type NodeProof, proveNodes } from "#core/route/proof.ts";
-import { NETWORK_UNAVAILABLE, type RouteNode, selectRouteNodes } from "#core/route/related-node.ts";
+import {
+  collectDesiredRoutes,
+  isConfigured,
+  NETWORK_UNAVAILABLE,
+  parseClusterNetworks,
+  type RouteNode,
+  selectRouteNodes,
+} from "#core/route/related-node.ts";
 import { isStopped } from "#core/route/stale-routes.ts";
 import { QUOTA_CODE, type RouteState, type RouteTables, type Step } from "#core/route/state.ts";
 import { describeStop, type Stop } from "#core/stop.ts";

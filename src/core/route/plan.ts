@@ -1,5 +1,4 @@
 import { type Cidr, hasOverlap, parseCidr } from "#core/cidr.ts";
-import type { DesiredRoutes } from "#core/route/desired-routes.ts";
 import {
   createLastingIssue,
   createTableFullIssue,
@@ -8,9 +7,8 @@ import {
   toIssue,
   UNNAMED,
 } from "#core/route/issues.ts";
-import { formatActionKey, formatRouteTarget, type Pass } from "#core/route/pass.ts";
-import type { NodeProof } from "#core/route/proof.ts";
-import type { RouteNode } from "#core/route/related-node.ts";
+import { formatActionKey, formatRouteTarget, type NodeProof, type Pass } from "#core/route/pass.ts";
+import type { DesiredRoutes, RouteNode } from "#core/route/related-node.ts";
 import {
   createIncompleteNodesIssue,
   findStaleRoutes,

@@ -1,9 +1,8 @@
 import { type Cidr, isWithin, parseCidr } from "#core/cidr.ts";
 import { MAX_CANDIDATES } from "#core/event.ts";
-import type { DesiredRoutes } from "#core/route/desired-routes.ts";
 import { type Issue, openQuestion, toIssue } from "#core/route/issues.ts";
-import { formatActionKey, formatRouteTarget, type Pass } from "#core/route/pass.ts";
-import type { NodeProof } from "#core/route/proof.ts";
+import { formatActionKey, formatRouteTarget, type NodeProof, type Pass } from "#core/route/pass.ts";
+import type { DesiredRoutes } from "#core/route/related-node.ts";
 import type { Route, Step } from "#core/route/state.ts";
 import type { Stop } from "#core/stop.ts";
 

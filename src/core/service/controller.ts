@@ -22,7 +22,6 @@ import {
   rejectWithIssue,
   retryUnanswered,
 } from "#core/service/issue-decisions.ts";
-import { NODES_FOR_PROOF } from "#core/service/listed-nodes.ts";
 import { LOAD_BALANCER_COUNT, type ReservationRequest } from "#core/service/load-balancer-quota.ts";
 import { hasLostTargets } from "#core/service/lost-targets.ts";
 import {
@@ -35,6 +34,7 @@ import { getIngress, hashContent, hashOfIngress } from "#core/service/needs-work
 import { decidePhase, measureReservation } from "#core/service/phase.ts";
 import type { Service } from "#core/service/service.ts";
 import { formatHolderCount, parseStateAnnotation } from "#core/service/state-annotation.ts";
+import { NODES_FOR_PROOF } from "#core/service/target-nodes.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import { writeRollback } from "#core/service/writes.ts";
 

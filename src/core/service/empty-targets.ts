@@ -6,7 +6,6 @@ import type { Reason } from "#core/reason.ts";
 import { SERVICES } from "#core/resources/resource.ts";
 import type { Retry } from "#core/service/issue-decisions.ts";
 import { IN_PROGRESS } from "#core/service/issues.ts";
-import { readListedNodes } from "#core/service/listed-nodes.ts";
 import type { LoadBalancerModel, TargetNode } from "#core/service/model.ts";
 import { getIngress, hasFinalizer, hashOfIngress } from "#core/service/needs-work.ts";
 import type { DesiredLoadBalancer } from "#core/service/phase.ts";
@@ -20,6 +19,7 @@ import {
   UNKNOWN_TARGETS,
   writeNoNodeSince,
 } from "#core/service/state-annotation.ts";
+import { readListedNodes } from "#core/service/target-nodes.ts";
 import { recordNoNode } from "#core/service/writes.ts";
 
 /**

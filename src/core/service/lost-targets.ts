@@ -3,8 +3,8 @@ import { retry, toReference } from "#core/decisions.ts";
 import { SERVICES } from "#core/resources/resource.ts";
 import type { Retry } from "#core/service/issue-decisions.ts";
 import { IN_PROGRESS } from "#core/service/issues.ts";
-import { readListedNodes } from "#core/service/listed-nodes.ts";
 import type { LoadBalancerModel, LoadBalancerQuestion } from "#core/service/model.ts";
+import { readListedNodes } from "#core/service/target-nodes.ts";
 
 /** The inputs that show whether targets would be lost: the question, and the observed state of the cloud. */
 interface LostTargetsContext {

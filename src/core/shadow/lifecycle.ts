@@ -1,9 +1,8 @@
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
 import type { Decision } from "#core/decision.ts";
 import type { Node } from "#core/node/node.ts";
-import { hasShutdownTaint } from "#core/node-lifecycle/shutdown-taint.ts";
-import { applyWrites } from "#core/shadow/compare.ts";
-import type { Difference } from "#core/shadow/difference.ts";
+import { hasShutdownTaint } from "#core/node/taints.ts";
+import { applyWrites, type Difference } from "#core/shadow/compare.ts";
 
 /**
  * Returns the instance annotation that our initialization of a node would write; undefined if the decision

@@ -5,9 +5,8 @@ import { patchObject } from "#core/decisions.ts";
 import { formatPointer, setEntries, test } from "#core/json-patch.ts";
 import { NODES } from "#core/resources/resource.ts";
 import type { Settings } from "#core/settings.ts";
-import type { KnownTags } from "#core/tagging/known-tags.ts";
 import { TAG, TAGS, type Tags, UNTAG } from "#core/tagging/model.ts";
-import { isStale, type TaggingPhase } from "#core/tagging/phase.ts";
+import { isStale, type KnownTags, type TaggingPhase } from "#core/tagging/phase.ts";
 import { getTagsLabel, type TaggedNode } from "#core/tagging/tagged-node.ts";
 
 /** The maximum number of resources in one action. */

@@ -1,3 +1,6 @@
+import type { Readable } from "node:stream";
+import type { Transport } from "#kube/client/transport.ts";
+
 /**
  * A buffer for bytes that arrive in chunks. Its memory follows the number of bytes, however small or sparse
  * the chunks are.
@@ -10,6 +13,7 @@ export interface ByteBuffer {
 }
 
 const SMALLEST_BLOCK_BYTES = 1_024;
+
 const LARGEST_BLOCK_BYTES = 1024 * 1024;
 
 /**
@@ -53,5 +57,60 @@ export function createGatheredBytes(): ByteBuffer {
       length = 0;
       return whole;
     },
+  };
+}
+
+/**
+ * Mean bytes per chunk below which a body is abandoned: one watch event has more, and a chunk costs as much
+ * as hundreds of bytes.
+ */
+const SMALLEST_MEAN_BYTES = 64;
+
+const PIECES_AT_A_TIME = 1_000;
+
+/**
+ * Creates a check for bodies that arrive in absurdly small chunks: a thousand in a row with a mean of at most
+ * 64 bytes.
+ */
+export function createSmallChunkCounter(): (bytes: number) => boolean {
+  let pieces = 0;
+  let sum = 0;
+  return (bytes) => {
+    pieces += 1;
+    sum += bytes;
+    if (pieces < PIECES_AT_A_TIME) return false;
+    const areSmall = sum <= pieces * SMALLEST_MEAN_BYTES;
+    pieces = 0;
+    sum = 0;
+    return areSmall;
+  };
+}
+
+/**
+ * Calls `listener` once if a stream's body arrives in such chunks, even while it is not read. Node passes
+ * every chunk to `push`, and keeps unread ones separately up to the stream's window.
+ */
+export function watchSmallChunks(stream: Readable, listener: () => void): void {
+  const areSmall = createSmallChunkCounter();
+  const push = stream.push;
+  stream.push = (piece, encoding) => {
+    if (piece instanceof Uint8Array && areSmall(piece.length)) {
+      stream.push = push;
+      listener();
+      return false;
+    }
+    return push.call(stream, piece, encoding);
+  };
+}
+
+/** For one small object, from any server. */
+const BOUNDS = { maxBytes: 64 * 1024, maxValues: 10_000, timeoutMs: 10_000 };
+
+/** Wraps a transport for requests with small answers: `send` rejects larger ones and has a short timeout. */
+export function withSmallAnswers(transport: Transport): Transport {
+  return {
+    send: (request) => transport.send({ ...request, ...BOUNDS }),
+    stream: (request) => transport.stream(request),
+    close: () => transport.close(),
   };
 }

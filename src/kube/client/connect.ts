@@ -1,14 +1,13 @@
 import type { ClientHttp2Stream } from "node:http2";
+import { watchSmallChunks } from "#kube/client/byte-buffer.ts";
 import { type Connection, openConnection, type TlsCredentials } from "#kube/client/connection.ts";
 import { createConnectionPool } from "#kube/client/connection-pool.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";
 import { type AnswerBounds, CANCEL, isCleanEnd, readAnswer, readHead } from "#kube/client/exchange.ts";
 import { MAX_OBJECT_VALUES } from "#kube/client/json-values.ts";
 import type { JudgeAddress } from "#kube/client/judged-lookup.ts";
-import { createRenewal } from "#kube/client/renewal.ts";
-import { createRequester, getEndedLimit } from "#kube/client/requester.ts";
+import { createRenewal, createRequester, getEndedLimit } from "#kube/client/requester.ts";
 import { createSemaphore } from "#kube/client/semaphore.ts";
-import { watchSmallChunks } from "#kube/client/small-chunks.ts";
 import { startTimeLimit, type TimeLimit } from "#kube/client/time-limit.ts";
 import type { ApiRequest, ApiResponse, ApiStream, Authorization, Transport } from "#kube/client/transport.ts";
 

@@ -1,8 +1,7 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader } from "node:http2";
-import { createGatheredBytes } from "#kube/client/byte-buffer.ts";
+import { createGatheredBytes, createSmallChunkCounter } from "#kube/client/byte-buffer.ts";
 import { type Excess, getSystemCode } from "#kube/client/errors.ts";
 import { hasMoreValues } from "#kube/client/json-values.ts";
-import { createSmallChunkCounter } from "#kube/client/small-chunks.ts";
 import type { ApiResponse } from "#kube/client/transport.ts";
 
 /** The result of one request on one connection. */

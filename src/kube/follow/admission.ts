@@ -1,6 +1,5 @@
-import type { FollowBounds } from "#kube/follow/bounds.ts";
+import type { FollowBounds, LimitsInForce } from "#kube/follow/bounds.ts";
 import { type Clock, createYieldToEventLoop, pause } from "#kube/follow/clock.ts";
-import type { LimitsInForce } from "#kube/follow/limits-in-force.ts";
 import type { WatchRateLimiter } from "#kube/follow/watch-rate-limiter.ts";
 
 export interface AdmissionOptions {

@@ -1,5 +1,4 @@
-import type { FollowBounds } from "#kube/follow/bounds.ts";
-import type { LimitsInForce } from "#kube/follow/limits-in-force.ts";
+import type { FollowBounds, LimitsInForce } from "#kube/follow/bounds.ts";
 import { createMalformedObjects, type MalformedNote } from "#kube/follow/malformed-objects.ts";
 import { getMetadata, isVersion, type ObjectKey, parseObjectKey } from "#kube/follow/object-key.ts";
 import {

@@ -6,8 +6,7 @@ import {
   getAnswerCode,
   parseRetryAfter,
 } from "#kube/client/answer.ts";
-import { ApiUnreachable, type Excess } from "#kube/client/errors.ts";
-import type { LimitName } from "#kube/client/limit-name.ts";
+import { ApiUnreachable, type Excess, type LimitName } from "#kube/client/errors.ts";
 import type { ApiResponse } from "#kube/client/transport.ts";
 
 /** Why a list or watch failed: the codes of any request, or an unusable answer. */

@@ -1,15 +1,16 @@
-import type { LimitName } from "#kube/client/limit-name.ts";
+import type { LimitName } from "#kube/client/errors.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { createAdmission } from "#kube/follow/admission.ts";
-import { DEFAULT_BOUNDS, type FollowBounds } from "#kube/follow/bounds.ts";
-import { type Clock, pause } from "#kube/follow/clock.ts";
-import { createFollowedObjects } from "#kube/follow/followed-objects.ts";
 import {
   createLimitsInForce,
+  DEFAULT_BOUNDS,
+  type FollowBounds,
   LIST_LIMITS,
   type LimitNote,
   WATCH_LIMITS,
-} from "#kube/follow/limits-in-force.ts";
+} from "#kube/follow/bounds.ts";
+import { type Clock, pause } from "#kube/follow/clock.ts";
+import { createFollowedObjects } from "#kube/follow/followed-objects.ts";
 import { listAll, listVersion } from "#kube/follow/list.ts";
 import type { MalformedNote } from "#kube/follow/malformed-objects.ts";
 import { isOlderVersion, type ObjectKey } from "#kube/follow/object-key.ts";

@@ -11,8 +11,7 @@ import { observeTransport } from "#kube/client/observed-transport.ts";
 import { impersonate, type Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import { writeInRounds } from "#relay/delivery/write-in-rounds.ts";
-import { buildApiServerSpan } from "#tracing/api-server-span.ts";
-import { createRequestSpans } from "#tracing/request-spans.ts";
+import { buildApiServerSpan, createRequestSpans } from "#tracing/request-spans.ts";
 import { cut } from "#tracing/span.ts";
 import type { Tracer } from "#tracing/tracer.ts";
 

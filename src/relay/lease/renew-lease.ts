@@ -3,7 +3,7 @@ import { buildRenewal } from "#core/relay-lease.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import { sendWrite } from "#kube/apply/requests.ts";
 import { getAnswerCode } from "#kube/client/answer.ts";
-import { withSmallAnswers } from "#kube/client/small-chunks.ts";
+import { withSmallAnswers } from "#kube/client/byte-buffer.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
 

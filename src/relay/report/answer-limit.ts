@@ -1,5 +1,5 @@
 import type { Report } from "#core/report.ts";
-import type { LimitInForce } from "#kube/client/limit-name.ts";
+import type { LimitInForce } from "#kube/client/errors.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { Delivery } from "#relay/delivery/deliver.ts";
 import type { AnswerLimitNote, Recovery } from "#relay/report/relay-note.ts";

@@ -1,5 +1,5 @@
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue } from "prom-client";
-import type { ServedMetrics } from "#relay/report/process-metrics.ts";
+import type { ServedMetrics } from "#relay/report/metric.ts";
 
 type Metric = MetricObjectWithValues<MetricValue<string>>;
 

@@ -1,4 +1,4 @@
-import type { LimitName } from "#kube/client/limit-name.ts";
+import type { LimitName } from "#kube/client/errors.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { ClusterNote, Recovery } from "#relay/report/relay-note.ts";
 

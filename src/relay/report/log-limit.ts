@@ -1,5 +1,5 @@
 import { formatJsonLine, sanitizeFacts } from "#core/log-text.ts";
-import type { LimitInForce } from "#kube/client/limit-name.ts";
+import type { LimitInForce } from "#kube/client/errors.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";
 import type { LogLimitNote } from "#relay/report/relay-note.ts";

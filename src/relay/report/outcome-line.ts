@@ -1,5 +1,4 @@
-import { buildOrphanFacts } from "#core/orphan-facts.ts";
-import type { Report } from "#core/report.ts";
+import { buildOrphanFacts, type Report } from "#core/report.ts";
 import { ABANDONED } from "#delivery/invoker.ts";
 import type { LeaseOutcome } from "#relay/lease/renew-lease.ts";
 import type { RelayNote } from "#relay/report/relay-note.ts";

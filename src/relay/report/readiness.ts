@@ -1,6 +1,6 @@
 import { sanitizeText } from "#core/sanitize-text.ts";
 import type { Stop } from "#core/stop.ts";
-import type { LimitInForce } from "#kube/client/limit-name.ts";
+import type { LimitInForce } from "#kube/client/errors.ts";
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import { describeShard, type ShardStatus } from "#relay/sharding/shard.ts";

@@ -1,6 +1,6 @@
 import type { ConfigError } from "#core/config-errors.ts";
 import type { ControllerName } from "#core/event.ts";
-import type { LimitInForce, LimitName } from "#kube/client/limit-name.ts";
+import type { LimitInForce, LimitName } from "#kube/client/errors.ts";
 import type { Delivery } from "#relay/delivery/deliver.ts";
 import type { InformerNote } from "#relay/informer/informer.ts";
 import type { LeaseNote } from "#relay/lease/renew-lease.ts";

@@ -1,9 +1,10 @@
+import * as z from "zod";
+import { REPLICA_LABEL } from "#core/contracts.ts";
 import { formatCreationPath, formatObjectPath, LEASES } from "#core/resources/resource.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import { type Answer, classifyAnswer, type FailedAnswer, parseJson } from "#kube/client/answer.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 import { getMetadata } from "#kube/follow/object-key.ts";
-import { buildReplicaLease, parseReplicaLease } from "#relay/sharding/replica-lease.ts";
 
 /** Writes the Lease that shows other replicas that this replica is alive. */
 export interface ReplicaLeaseClient {
@@ -33,6 +34,7 @@ export interface ReplicaLeaseClientOptions {
 
 /** Other replicas declare a silent replica gone after a few seconds, so a request must be shorter. */
 const REQUEST_TIMEOUT_MS = 2_000;
+
 /**
  * Maximum number of attempts to delete the Lease. An abandoned renewal may still arrive between the read and
  * the deletion, which then conflicts.
@@ -115,4 +117,48 @@ export function createReplicaLeaseClient({
 
 function toFailedRenewal(answer: FailedAnswer): Renewal {
   return { kind: "failed", message: answer.message };
+}
+
+/** The content of a replica's Lease: the process that renews it, and what identifies this renewal. */
+export interface ReplicaLease {
+  /**
+   * Identifies the process. The name alone identifies the replica, and two processes may share it by mistake.
+   */
+  readonly holder: string;
+  readonly renewal: string;
+}
+
+/** Informative only; live-replicas.ts defines how long replicas wait for each other. */
+const LEASE_SECONDS = 5;
+
+/** Parses the Lease of a replica; undefined for any other object. */
+export function parseReplicaLease(object: unknown): ReplicaLease | undefined {
+  const parsed = Lease.safeParse(object);
+  if (!parsed.success) return undefined;
+  const { holderIdentity, renewTime } = parsed.data.spec;
+  return { holder: holderIdentity, renewal: `${holderIdentity} ${renewTime}` };
+}
+
+const Lease = z.object({
+  metadata: z.object({ labels: z.object({ [REPLICA_LABEL]: z.string() }) }),
+  spec: z.object({ holderIdentity: z.string().min(1).max(512), renewTime: z.string().max(64) }),
+});
+
+/** Builds the Lease of a replica, with the required version unless it is new. */
+function buildReplicaLease(name: string, holder: string, now: Date, resourceVersion?: string) {
+  return {
+    apiVersion: LEASES.apiVersion,
+    kind: LEASES.kind,
+    metadata: {
+      name,
+      labels: { "app.kubernetes.io/name": "serverless-ccm", [REPLICA_LABEL]: "relay" },
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    },
+    spec: {
+      holderIdentity: holder,
+      leaseDurationSeconds: LEASE_SECONDS,
+      // A MicroTime of Kubernetes: exactly six digits of a second.
+      renewTime: now.toISOString().replace("Z", "000Z"),
+    },
+  };
 }

@@ -1,6 +1,5 @@
 import { Gauge, Registry } from "prom-client";
-import type { MetricDefinition } from "#relay/report/metric.ts";
-import type { ServedMetrics } from "#relay/report/process-metrics.ts";
+import type { MetricDefinition, ServedMetrics } from "#relay/report/metric.ts";
 import type { ShardStatus } from "#relay/sharding/shard.ts";
 
 /** The metrics of a shard, with their own registry. */

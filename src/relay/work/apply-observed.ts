@@ -1,6 +1,8 @@
-import type { ApiObject } from "#core/controller.ts";
+import type { ConfigError } from "#core/config-errors.ts";
+import type { ApiObject, Watch, WatchContext } from "#core/controller.ts";
+import type { ObjectHint } from "#core/event.ts";
+import { isRelatedFollower } from "#delivery/related-batch.ts";
 import { compareResourceVersions, isOlderVersion } from "#kube/follow/object-key.ts";
-import { addConflictRound, clearConflictRounds, isUndone } from "#relay/work/conflict-detection.ts";
 import {
   createFreePhase,
   type Entry,
@@ -9,9 +11,9 @@ import {
   replaceNext,
   type Work,
 } from "#relay/work/entry.ts";
-import type { ObservedObject } from "#relay/work/observed.ts";
 import { requeue } from "#relay/work/requeue.ts";
 import { isDrift, planDriftResync, planSecondResync, type WorkRules } from "#relay/work/resync.ts";
+import type { Conflict } from "#relay/work/types.ts";
 import { getWaitEnd } from "#relay/work/waits.ts";
 
 /** An object that changed in a field that decisions read is tried again this soon after the last time. */
@@ -172,4 +174,105 @@ function refreshSnapshot(entry: Entry, snapshot: ApiObject): Entry {
   const followed = replaceNext(phase, next);
   if (followed.kind !== "in-flight") return { ...entry, phase: followed };
   return { ...entry, phase: { ...followed, task: { ...followed.task, snapshot } } };
+}
+
+/** An object as a controller's watch half sees it. */
+export interface ObservedObject {
+  readonly kind: "object";
+  readonly needsWork: boolean;
+  readonly snapshot: ApiObject;
+  /**
+   * The fields that are watched for drift, as one text; undefined if the controller neither resyncs nor
+   * monitors.
+   */
+  readonly fingerprint: string | undefined;
+  /**
+   * What the object requests, as one text; undefined if it needs no work or the controller does not define
+   * it.
+   */
+  readonly demand?: string | undefined;
+  /** Whether a change of the related objects that it reads causes a resync although it needs no work. */
+  readonly followsRelated?: true;
+  /** Milliseconds until the first try, if the object needs work. */
+  readonly afterMs?: number | undefined;
+  /**
+   * The field manager, other than ours, that last wrote the fields that our work changes. Read only if the
+   * object needs work.
+   */
+  readonly undoneBy: string | undefined;
+}
+
+/** What the relay derives from an object that it is shown. */
+export type Observed =
+  | ObservedObject
+  | { readonly kind: "malformed"; readonly faults: readonly ConfigError[] };
+
+/** Parses an object and returns it as a controller sees it. */
+export function observe(watch: Watch, object: unknown, context: WatchContext): Observed {
+  const parsed = watch.parse(object);
+  if (parsed.kind === "malformed") return { kind: "malformed", faults: parsed.faults };
+  const needsWork = watch.needsWork(parsed.object, context);
+  const monitored = needsWork ? watch.monitorPolicy : undefined;
+  return {
+    kind: "object",
+    needsWork,
+    snapshot: watch.snapshot(parsed.object, context),
+    fingerprint: watch.resyncPolicy?.fingerprint(parsed.object) ?? monitored?.fingerprint(parsed.object),
+    demand: needsWork ? watch.demand?.(parsed.object, context) : undefined,
+    undoneBy: needsWork ? watch.findConflictingManager?.(object) : undefined,
+    ...(isRelatedFollower(watch, parsed.object) ? { followsRelated: true as const } : {}),
+    ...(monitored === undefined ? {} : { afterMs: monitored.afterSeconds(parsed.object, context) * 1_000 }),
+  };
+}
+
+/** Work that is needed again this soon after we did it was undone by another writer. */
+const UNDONE_WITHIN_MS = 60_000;
+
+/** After this many rounds a Warning names the writer. */
+const ROUNDS_TO_WARN = 3;
+
+/** The length that Kubernetes allows for the name of a field manager. */
+const MAX_MANAGER = 128;
+
+/** Returns whether work is needed again because another writer undid ours. */
+function isUndone(past: EntryHistory, nowMs: number): boolean {
+  return nowMs - past.changedMs <= UNDONE_WITHIN_MS;
+}
+
+/** Returns the history with one more round, as old as our last change. */
+function addConflictRound(past: EntryHistory): EntryHistory {
+  return { ...past, failures: 0, conflictRounds: past.conflictRounds + 1 };
+}
+
+/** Returns the history of an object whose work no other writer made necessary. */
+function clearConflictRounds(past: EntryHistory): EntryHistory {
+  return past.failures === 0 && past.conflictRounds === 0
+    ? past
+    : { ...past, failures: 0, conflictRounds: 0 };
+}
+
+/**
+ * Returns who undoes our work, if the step between the entries reaches the limit of rounds; reported once,
+ * however many rounds follow.
+ */
+export function detectConflict(before: Entry, after: Entry): Conflict | undefined {
+  const { uid, namespace, name, phase, history } = after;
+  const rounds = history.conflictRounds;
+  if (rounds !== ROUNDS_TO_WARN || before.history.conflictRounds === rounds) return undefined;
+  return {
+    uid,
+    namespace,
+    name,
+    rounds,
+    manager: phase.next?.queue === "work" ? phase.next.undoneBy : undefined,
+  };
+}
+
+/** Returns the hint that tells the function who undoes our work, once the limit of rounds is reached. */
+export function buildConflictHint(
+  { conflictRounds }: EntryHistory,
+  { undoneBy }: Work,
+): Pick<ObjectHint, "undoneBy"> {
+  if (conflictRounds < ROUNDS_TO_WARN) return {};
+  return { undoneBy: (undoneBy || "a writer without a name").slice(0, MAX_MANAGER) };
 }

@@ -1,11 +1,16 @@
 import type { ApiObject, Watch } from "#core/controller.ts";
 import type { ObjectHint } from "#core/event.ts";
-import { applyObserved, dropVersions, isStale } from "#relay/work/apply-observed.ts";
-import { buildConflictHint, detectConflict } from "#relay/work/conflict-detection.ts";
+import {
+  applyObserved,
+  buildConflictHint,
+  detectConflict,
+  dropVersions,
+  isStale,
+  type ObservedObject,
+} from "#relay/work/apply-observed.ts";
 import { createEntries } from "#relay/work/entries.ts";
 import { createEntry, type Entry, type EntryHistory, type InFlight, type Task } from "#relay/work/entry.ts";
 import { startTask } from "#relay/work/in-flight.ts";
-import type { ObservedObject } from "#relay/work/observed.ts";
 import { markTooLarge, requestResync, requeue } from "#relay/work/requeue.ts";
 import type { WorkRules } from "#relay/work/resync.ts";
 import { applyTimeout, isHalved, settleEntry } from "#relay/work/settle.ts";

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { apiServer, clock, createIdentityCheck } from "#cli/doctor/api-server.ts";
 import type { Check, CheckContext, ListedNode } from "#cli/doctor/check.ts";
+import { deletionState, kubelets, relayLease, runChecks, secondCcm } from "#cli/doctor/checks.ts";
 import {
   accountLimits,
   cloudCredentials,
@@ -16,8 +17,6 @@ import { listServices } from "#cli/doctor/context.ts";
 import { formatFindings } from "#cli/doctor/doctor.ts";
 import { lambdaConcurrency } from "#cli/doctor/lambda.ts";
 import { createPermissionsCheck } from "#cli/doctor/permissions.ts";
-import { deletionState, kubelets, relayLease, secondCcm } from "#cli/doctor/relay-lease.ts";
-import { runChecks } from "#cli/doctor/run-checks.ts";
 import type { ReachableCluster } from "#cli/reach-cluster.ts";
 import type { Diagnosis, NetworkDiagnosis } from "#clouds/diagnosis.ts";
 import { Cluster } from "#config/cluster.ts";

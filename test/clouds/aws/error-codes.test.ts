@@ -1,7 +1,7 @@
 import * as elb from "@aws-sdk/client-elastic-load-balancing";
 import * as elbv2 from "@aws-sdk/client-elastic-load-balancing-v2";
 import { expect, test } from "vitest";
-import { toActionAnswer } from "#clouds/aws/actions/answer-error.ts";
+import { toActionAnswer } from "#clouds/aws/actions/perform.ts";
 import { classify } from "#clouds/aws/errors.ts";
 import { toIssue } from "#clouds/aws/load-balancers/model.ts";
 import { QUOTA, THROTTLED } from "#platforms/aws/error-codes.ts";

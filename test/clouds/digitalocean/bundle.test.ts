@@ -48,7 +48,6 @@ test.each(names)("%s: the function does not import the cloud at its start", (nam
   const inputs = shared.flatMap((path) => Object.keys(outputs[path]?.inputs ?? {}));
   expect(inputs.filter((input) => /^src\/clouds\/(http|digitalocean)\//.test(input)).toSorted()).toEqual([
     "src/clouds/digitalocean/config.ts",
-    "src/clouds/digitalocean/load-balancer-settings.ts",
     "src/clouds/digitalocean/provider.ts",
   ]);
 });

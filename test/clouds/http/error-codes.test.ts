@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { readError as readDigitalOceanError } from "#clouds/digitalocean/read-list.ts";
 import { readError as readHetznerError } from "#clouds/hcloud/read-error.ts";
 import { type ApiErrorReader, classify } from "#clouds/http/classify.ts";
-import type { ErrorMeaning } from "#clouds/http/error-meaning.ts";
+import type { ErrorMeaning } from "#clouds/http/outcome.ts";
 import { readErrorAt } from "#clouds/oci/read-error.ts";
 import { readError as readOpenStackError } from "#clouds/openstack/apis.ts";
 import { readError as readRancherError } from "#clouds/rancher/read-error.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { readRateLimit } from "#clouds/http/budget.ts";
 import { classify, parseJson } from "#clouds/http/classify.ts";
 import { toErrorAnswer } from "#clouds/http/outcome.ts";
-import { readRateLimit } from "#clouds/http/rate-limit.ts";
 
 test.each<[string, unknown]>([
   ["1", 1],

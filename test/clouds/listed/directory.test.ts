@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { createMeter } from "#clouds/http/meter.ts";
 import type { Fault } from "#clouds/http/outcome.ts";
-import { createDirectory } from "#clouds/listed/directory.ts";
 import { createListing } from "#clouds/listed/listing.ts";
+import { createDirectory } from "#clouds/listed/look-up.ts";
 
 const FAULT: Fault = { code: "Unavailable", message: "page 2 is missing" };
 const both = [

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Claim, settleGuesses } from "#clouds/listed/settle-guesses.ts";
+import { type Claim, settleGuesses } from "#clouds/listed/listing.ts";
 
 const AMBIGUOUS = (message: string) => ({ kind: "fault", fault: { code: "Ambiguous", message } });
 const sure: Claim = { id: "1", guess: false };

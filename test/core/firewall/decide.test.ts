@@ -4,8 +4,7 @@ import type { AskContext } from "#core/controller.ts";
 import type { CloudAction, Decision } from "#core/decision.ts";
 import { firewallController } from "#core/firewall/controller.ts";
 import { ANNOTATIONS } from "#core/firewall/exposed-service.ts";
-import { OUTBOUND } from "#core/firewall/rules.ts";
-import { CREATE, UPDATE } from "#core/firewall/state.ts";
+import { CREATE, OUTBOUND, UPDATE } from "#core/firewall/state.ts";
 import { firewallWatch } from "#core/firewall/watch.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import {

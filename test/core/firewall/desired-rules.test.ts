@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { buildDesiredRules, listNamedLoadBalancers } from "#core/firewall/desired-rules.ts";
 import { ANNOTATIONS, exposedServices, selectServices } from "#core/firewall/exposed-service.ts";
-import { normalizeRules } from "#core/firewall/rules.ts";
+import { normalizeRules } from "#core/firewall/state.ts";
 import { parseFirewallSettings } from "#core/firewall/watch.ts";
 import {
   BALANCER,

@@ -3,8 +3,13 @@ import type { DecisionContext, Subject } from "#core/controller.ts";
 import type { CloudAction, Decision } from "#core/decision.ts";
 import { type FirewallAnswer, firewallController } from "#core/firewall/controller.ts";
 import { exposedServices } from "#core/firewall/exposed-service.ts";
-import { EVERYWHERE, OUTBOUND } from "#core/firewall/rules.ts";
-import type { Firewall, FirewallRule, FirewallState } from "#core/firewall/state.ts";
+import {
+  EVERYWHERE,
+  type Firewall,
+  type FirewallRule,
+  type FirewallState,
+  OUTBOUND,
+} from "#core/firewall/state.ts";
 import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
 
 export const NAME = "k8s-public";

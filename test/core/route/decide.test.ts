@@ -3,10 +3,9 @@ import { parseCidr } from "#core/cidr.ts";
 import { renderEvent } from "#core/cluster-events.ts";
 import type { Decision } from "#core/decision.ts";
 import type { Reason } from "#core/reason.ts";
-import { collectDesiredRoutes } from "#core/route/desired-routes.ts";
-import { NO_PASS } from "#core/route/pass.ts";
+import { ASSUMED_PROOF, NO_PASS } from "#core/route/pass.ts";
 import { planRoutes } from "#core/route/plan.ts";
-import { ASSUMED_PROOF } from "#core/route/proof.ts";
+import { collectDesiredRoutes } from "#core/route/related-node.ts";
 import type { Route } from "#core/route/state.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import {

@@ -3,8 +3,13 @@ import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { decideNode } from "#core/node/decide.ts";
 import type { Node } from "#core/node/node.ts";
-import { applyWrites, compareInitialized } from "#core/shadow/compare.ts";
-import { DIFFERENCE_CODES, isIgnored, parseIgnored } from "#core/shadow/difference.ts";
+import {
+  applyWrites,
+  compareInitialized,
+  DIFFERENCE_CODES,
+  isIgnored,
+  parseIgnored,
+} from "#core/shadow/compare.ts";
 import { isCloudLabel, parseObservedNode, restoreUninitialized } from "#core/shadow/observed-node.ts";
 import {
   buildExternalAddress,

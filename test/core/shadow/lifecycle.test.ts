@@ -4,7 +4,7 @@ import type { Decision, Write } from "#core/decision.ts";
 import { decideNode } from "#core/node/decide.ts";
 import { patchNode } from "#core/node/decisions.ts";
 import type { Node } from "#core/node/node.ts";
-import { addShutdownTaint, removeShutdownTaint } from "#core/node-lifecycle/shutdown-taint.ts";
+import { addShutdownTaint, removeShutdownTaint } from "#core/node/taints.ts";
 import {
   compareDeletion,
   compareLifecycle,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Cluster } from "#config/cluster.ts";
-import { selectClusters } from "#functions/parts/ec2-events/select-clusters.ts";
+import { selectClusters } from "#functions/parts/ec2-events/request-resync.ts";
 import { parseStateChange } from "#functions/parts/ec2-events/state-change.ts";
 import { buildStateChange } from "#test/functions/ec2-events/world.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { formatNamespacedPath } from "#kube/client/resource-path.ts";
+import { formatNamespacedPath } from "#kube/client/transport.ts";
 
 it.each([
   ["/api/v1/nodes", undefined, "/api/v1/nodes"],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createLineSplitter, LineTooLarge } from "#kube/follow/watch-lines.ts";
+import { createLineSplitter, LineTooLarge } from "#kube/follow/watch-window.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 

@@ -1,5 +1,5 @@
 import type { LoadBalancer } from "@aws-sdk/client-elastic-load-balancing-v2";
-import { toActionAnswer } from "#clouds/aws/actions/answer-error.ts";
+import { toActionAnswer } from "#clouds/aws/actions/perform.ts";
 import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import { formatLoadBalancerName } from "#clouds/aws/load-balancers/names.ts";
 import { isMadeForCluster } from "#clouds/aws/load-balancers/ownership.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Watch } from "#core/controller.ts";
 import { nodeWatch } from "#core/node/watch.ts";
-import { shareParsing } from "#relay/informer/parse-once.ts";
+import { shareParsing } from "#relay/informer/informer.ts";
 import { serviceWatch } from "#test/relay/watch-builders.ts";
 
 /** Wraps a watch half and counts how often it parses. */

@@ -7,7 +7,7 @@ import { createPage, renderPage } from "#relay/page/create-page.ts";
 import { CONTENT_SECURITY_POLICY } from "#relay/page/parts.ts";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
 import { startRelayServer } from "#relay/server.ts";
-import { mergeValues } from "#relay/workers/merge-metrics.ts";
+import { mergeValues } from "#relay/workers/metrics.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 import { findAll, parsePage } from "#test/relay/page/parsed-page.ts";
 import { ROOT } from "../../../build/bundle.ts";

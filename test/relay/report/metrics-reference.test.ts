@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { DELAY_BUCKETS } from "#relay/report/metric.ts";
+import { createProcessMetrics, DELAY_BUCKETS } from "#relay/report/metric.ts";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
-import { createProcessMetrics } from "#relay/report/process-metrics.ts";
 import { createShardMetrics } from "#relay/sharding/shard-metrics.ts";
 import { createWorkerMetrics } from "#relay/workers/metrics.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createLiveReplicas, LEASE_MS, LONG_SILENT_MS } from "#relay/sharding/live-replicas.ts";
+import { createLiveReplicas, LEASE_MS, LONG_SILENT_MS } from "#relay/sharding/lease-membership.ts";
 
 type Step = readonly [atMs: number, what: "own" | "left" | string];
 

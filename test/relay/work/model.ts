@@ -1,4 +1,4 @@
-import type { ObservedObject } from "#relay/work/observed.ts";
+import type { ObservedObject } from "#relay/work/apply-observed.ts";
 import type { Queue } from "#relay/work/types.ts";
 
 /** An object as the API server stores it. */

@@ -2,7 +2,7 @@ import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import { nodeWatch } from "#core/node/watch.ts";
 import type { ObjectReport } from "#core/report.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
-import { observe } from "#relay/work/observed.ts";
+import { observe } from "#relay/work/apply-observed.ts";
 import { createPending, type Pending } from "#relay/work/pending.ts";
 import type { ObjectVersion, Queue, Settlement } from "#relay/work/types.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Watch } from "#core/controller.ts";
 import { nodeWatch } from "#core/node/watch.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
-import { observe } from "#relay/work/observed.ts";
+import { observe } from "#relay/work/apply-observed.ts";
 import { createPending } from "#relay/work/pending.ts";
 import type { Settlement } from "#relay/work/types.ts";
 import {

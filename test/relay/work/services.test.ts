@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { serviceWatch } from "#core/service/watch.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
-import { observe } from "#relay/work/observed.ts";
+import { observe } from "#relay/work/apply-observed.ts";
 import { createPending, type Pending } from "#relay/work/pending.ts";
 import { buildService } from "#test/core/service/builders.ts";
 import {

@@ -2,9 +2,8 @@ import { Gauge, Histogram, Registry } from "prom-client";
 import { describe, expect, test, vi } from "vitest";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
 import { askMetrics } from "#relay/workers/member.ts";
-import { mergeMetrics } from "#relay/workers/merge-metrics.ts";
 import type { Metrics, ToWorker } from "#relay/workers/messages.ts";
-import { createWorkerMetrics } from "#relay/workers/metrics.ts";
+import { createWorkerMetrics, mergeMetrics } from "#relay/workers/metrics.ts";
 
 /** Creates a worker's metrics after this many lists of some clusters. */
 function counted(lists: Readonly<Record<string, number>>): RelayMetrics {

@@ -5,7 +5,7 @@ import type {
   InvocationPermit,
   PermitRequest,
 } from "#relay/delivery/invocation-limiter.ts";
-import { createLimiterServer } from "#relay/workers/limiter-server.ts";
+import { createLimiterServer } from "#relay/workers/member.ts";
 import { createRemoteLimiter } from "#relay/workers/remote-limiter.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 import { createFakeGate } from "#test/relay/workers/fake-gate.ts";

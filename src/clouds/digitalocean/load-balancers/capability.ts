@@ -1,5 +1,4 @@
 import * as z from "zod";
-import { createCalls, toActionAnswer } from "#clouds/digitalocean/capability-call.ts";
 import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
 import { type Droplet, isDropletId } from "#clouds/digitalocean/droplet.ts";
 import { UUID } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
@@ -20,6 +19,7 @@ import {
   replaceLoadBalancer,
 } from "#clouds/digitalocean/load-balancers/requests.ts";
 import type { DigitalOceanState } from "#clouds/digitalocean/load-balancers/state.ts";
+import { createCalls, toActionAnswer } from "#clouds/digitalocean/tag-requests.ts";
 import type { Api } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
 import type { CallContext } from "#clouds/http/meter.ts";

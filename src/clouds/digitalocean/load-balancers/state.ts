@@ -1,4 +1,4 @@
-import type { Allow } from "#clouds/digitalocean/load-balancer-settings.ts";
+import type { Allow } from "#clouds/digitalocean/config.ts";
 import type { LoadBalancerType } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import type { Certificate, LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
 import type { Settings } from "#core/settings.ts";

@@ -12,8 +12,7 @@ import { observeLoadBalancers } from "#clouds/oci/load-balancers/observe/observe
 import { createReads } from "#clouds/oci/load-balancers/observe/reads.ts";
 import { type ObserveContext, parseServiceQuery } from "#clouds/oci/load-balancers/observe/service-query.ts";
 import { buildRequest, RETRY_TOKEN } from "#clouds/oci/load-balancers/operations.ts";
-import { observeOrphans } from "#clouds/oci/load-balancers/orphans/observe-orphans.ts";
-import { writeMark } from "#clouds/oci/load-balancers/orphans/write-mark.ts";
+import { observeOrphans, writeMark } from "#clouds/oci/load-balancers/orphans/observe-orphans.ts";
 import { isNotFound } from "#clouds/oci/read-error.ts";
 import { buildInvalid, toFailure, toObservation } from "#clouds/outcome.ts";
 import type { ActionAnswer } from "#core/capability.ts";

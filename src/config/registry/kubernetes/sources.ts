@@ -13,8 +13,7 @@ import {
 } from "#config/registry/kubernetes/tenant-control-plane.ts";
 import { formatCollectionPath, withQuery } from "#core/resources/resource.ts";
 import { classifyAnswer } from "#kube/client/answer.ts";
-import { formatNamespacedPath } from "#kube/client/resource-path.ts";
-import type { Transport } from "#kube/client/transport.ts";
+import { formatNamespacedPath, type Transport } from "#kube/client/transport.ts";
 
 /** What one object says about a cluster, directly or through a Secret. */
 export type FoundObject =

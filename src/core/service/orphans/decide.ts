@@ -16,12 +16,12 @@ import {
 } from "#core/service/model.ts";
 import {
   buildAudit,
+  type FoundOrphans,
   formatActionKey,
   type KnownAudit,
   type OrphanAnswer,
 } from "#core/service/orphans/audit.ts";
 import { decideDrops } from "#core/service/orphans/drop.ts";
-import type { FoundOrphans } from "#core/service/orphans/find-orphans.ts";
 import {
   INCOMPLETE,
   INCOMPLETE_SECONDS,

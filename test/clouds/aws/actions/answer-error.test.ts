@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toActionAnswer } from "#clouds/aws/actions/answer-error.ts";
+import { toActionAnswer } from "#clouds/aws/actions/perform.ts";
 import { createAwsError } from "#test/clouds/aws/ec2-world.ts";
 
 const NONE = {};

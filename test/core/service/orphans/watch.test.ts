@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
 import { ANNOTATIONS } from "#core/firewall/exposed-service.ts";
-import { findOrphans } from "#core/service/orphans/find-orphans.ts";
+import { findOrphans } from "#core/service/orphans/audit.ts";
 import {
   isHolder,
   type LivingService,

@@ -9,7 +9,7 @@ import {
   readText,
 } from "#clouds/aws/load-balancers/annotations/readers.ts";
 import { readTargetNodeLabels } from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
-import { readTlsPorts } from "#clouds/aws/load-balancers/annotations/tls-ports.ts";
+import type { ServicePort } from "#core/service/service.ts";
 
 /** The type of a Service's load balancer: of ELB or of ELBv2. */
 export type LoadBalancerKind = "classic" | "network";
@@ -37,6 +37,18 @@ const NAMES: ReadonlySet<string> = new Set([
 
 const ALLOWED =
   "preserve_client_ip.enabled and proxy_protocol_v2.enabled, once each, as key=true or key=false";
+
+/** Reads `ssl-ports`: names or numbers of ports; undefined means all ports. */
+const readTlsPorts: Reader<PortSet | undefined> = (written) => {
+  const items = splitItems(written);
+  if (items.length === 0 || (items.length === 1 && items[0] === "*")) return accept(undefined);
+  const numbers = items.flatMap((item) => parseInteger(item) ?? []);
+  const names = items.filter((item) => parseInteger(item) === undefined).map((item) => item.toLowerCase());
+  const isGood = numbers.every((number) => number >= 1 && number <= 65_535) && names.every(isPortName);
+  return isGood
+    ? accept({ numbers, names })
+    : reject("* or names and numbers of the Service's ports, as 443,https");
+};
 
 /**
  * The annotations, by the part of the name after `service.beta.kubernetes.io/aws-load-balancer-`. Limits are
@@ -157,4 +169,21 @@ function readSecurityGroups() {
 interface TargetGroupAttributes {
   readonly "preserve_client_ip.enabled"?: boolean;
   readonly "proxy_protocol_v2.enabled"?: boolean;
+}
+
+/** Ports of a Service by number, or by lower-case name. */
+interface PortSet {
+  readonly numbers: readonly number[];
+  readonly names: readonly string[];
+}
+
+/** Whether a set includes a port. */
+export function isAmong(ports: PortSet | undefined, { port, name }: ServicePort): boolean {
+  if (ports === undefined || ports.numbers.includes(port)) return true;
+  return name !== undefined && ports.names.includes(name.toLowerCase());
+}
+
+/** Whether a text is a DNS label, as names of a Service's ports are. */
+function isPortName(name: string): boolean {
+  return /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name);
 }

@@ -1,7 +1,6 @@
 import type { Listener, ListenerDescription } from "@aws-sdk/client-elastic-load-balancing";
 import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
-import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
-import { isAmong } from "#clouds/aws/load-balancers/annotations/tls-ports.ts";
+import { type Annotations, isAmong } from "#clouds/aws/load-balancers/annotations/table.ts";
 import type { ClassicLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
 import type { Service, ServicePort } from "#core/service/service.ts";

@@ -1,5 +1,4 @@
-import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
-import { isAmong } from "#clouds/aws/load-balancers/annotations/tls-ports.ts";
+import { type Annotations, isAmong } from "#clouds/aws/load-balancers/annotations/table.ts";
 import type { Issue } from "#core/service/model.ts";
 import type { Service, ServicePort } from "#core/service/service.ts";
 

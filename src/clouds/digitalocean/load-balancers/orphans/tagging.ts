@@ -1,8 +1,12 @@
 import * as z from "zod";
-import { toActionAnswer } from "#clouds/digitalocean/capability-call.ts";
 import { UUID } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import { isNameTag, isOrphanTag } from "#clouds/digitalocean/load-balancers/orphans/tags.ts";
-import { deleteTag, tagLoadBalancers, untagLoadBalancer } from "#clouds/digitalocean/tag-requests.ts";
+import {
+  deleteTag,
+  tagLoadBalancers,
+  toActionAnswer,
+  untagLoadBalancer,
+} from "#clouds/digitalocean/tag-requests.ts";
 import type { Api } from "#clouds/http/api.ts";
 import type { CallContext } from "#clouds/http/meter.ts";
 import type { ActionAnswer } from "#core/capability.ts";

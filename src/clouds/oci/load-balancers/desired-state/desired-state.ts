@@ -16,9 +16,10 @@ import {
 import {
   type DesiredPort,
   type IpFamily,
+  type RuleMode,
   readPorts,
+  readRuleMode,
 } from "#clouds/oci/load-balancers/desired-state/ports.ts";
-import { type RuleMode, readRuleMode } from "#clouds/oci/load-balancers/desired-state/rule-mode.ts";
 import { type DesiredShape, readShape } from "#clouds/oci/load-balancers/desired-state/shape.ts";
 import { formatDisplayName, isUsableUid } from "#clouds/oci/load-balancers/names.ts";
 import type { Issue } from "#core/service/model.ts";

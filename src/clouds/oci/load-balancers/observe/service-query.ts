@@ -5,7 +5,7 @@ import {
 } from "#clouds/oci/load-balancers/annotations/read-annotations.ts";
 import type { LoadBalancerKind } from "#clouds/oci/load-balancers/annotations/table.ts";
 import type { LoadBalancerConfiguration } from "#clouds/oci/load-balancers/configuration.ts";
-import { readRuleMode } from "#clouds/oci/load-balancers/desired-state/rule-mode.ts";
+import { readRuleMode } from "#clouds/oci/load-balancers/desired-state/ports.ts";
 import { formatDisplayName, isUsableUid } from "#clouds/oci/load-balancers/names.ts";
 import type { Reads } from "#clouds/oci/load-balancers/observe/reads.ts";
 import { parseInstanceId } from "#clouds/oci/load-balancers/targets.ts";

@@ -1,10 +1,14 @@
+import * as z from "zod";
+import type { Api, ApiAnswer, ApiRequest } from "#clouds/http/api.ts";
+import type { CallContext } from "#clouds/http/meter.ts";
+import type { Outcome } from "#clouds/http/outcome.ts";
 import { formatDisplayName, KINDS } from "#clouds/oci/load-balancers/names.ts";
 import { listHoldings } from "#clouds/oci/load-balancers/observe/holdings.ts";
 import { observeLoadBalancers } from "#clouds/oci/load-balancers/observe/observe.ts";
 import type { ObserveContext, ServiceQuery } from "#clouds/oci/load-balancers/observe/service-query.ts";
 import { buildOrphanedService, parseUid } from "#clouds/oci/load-balancers/orphans/model.ts";
 import { ORPHANED_TAG, SERVICE_TAG, SERVICE_UID_TAG } from "#clouds/oci/load-balancers/tags.ts";
-import { ok, toObservation } from "#clouds/outcome.ts";
+import { fault, ok, toObservation } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";
 import type { Holding, HoldingsState } from "#core/service/holdings.ts";
 import { selectOldestMark } from "#core/service/orphans/mark.ts";
@@ -62,3 +66,27 @@ function buildServiceQuery(
 }
 
 const NO_ANSWER: Observation = { kind: "error", code: "Unavailable", message: "OCI: no answer" };
+
+const TaggedResource = z.object({ freeformTags: z.record(z.string(), z.string()).nullish() });
+
+/**
+ * Writes a mark to the free-form tags of a resource, or removes it without a text. The request replaces all
+ * tags with those just read, and has no effect if they changed since.
+ */
+export async function writeMark(
+  api: Api,
+  request: ApiRequest,
+  text: string | undefined,
+  callContext: CallContext,
+): Promise<Outcome<ApiAnswer>> {
+  const operation = request.operation.replace("Mark", "Get");
+  const template = request.template.replace("PUT", "GET");
+  const read = await api.send({ operation, template, path: request.path }, callContext);
+  if (read.kind === "fault") return read;
+  const tagged = TaggedResource.safeParse(read.value.body);
+  const { etag } = read.value.headers;
+  if (!tagged.success || etag === undefined) return fault("Unavailable", `${template}: no tags, or no etag`);
+  const { [ORPHANED_TAG]: _, ...others } = tagged.data.freeformTags ?? {};
+  const freeformTags = { ...others, ...(text === undefined ? {} : { [ORPHANED_TAG]: text }) };
+  return api.send({ ...request, headers: { "if-match": etag }, body: { freeformTags } }, callContext);
+}
