@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { getPercentile } from "#bench/report/percentile.ts";
-import { createInProcessInvoker } from "#cli/in-process-functions.ts";
+import { createInProcessInvoker } from "#cli/run/in-process-functions.ts";
 import { createMemoryCloud, type MemoryInstances } from "#clouds/memory/cloud.ts";
 import { Cluster } from "#config/cluster.ts";
 import { signIn } from "#config/sign-in.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { addStockFlags } from "#cli/stock-flags.ts";
+import { addStockFlags } from "#cli/settings/stock-flags.ts";
 
 const ALLOWED_NETWORKS = "networks of internal API servers (default: $ALLOWED_NETWORKS)";
 

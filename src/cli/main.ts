@@ -14,8 +14,8 @@ import {
   addStopSwitchFlag,
   collectValues,
 } from "#cli/flags.ts";
-import { RUN_WORKER } from "#cli/relay-worker-data.ts";
-import { keepHeapSmall } from "#cli/small-heap.ts";
+import { RUN_WORKER } from "#cli/relay/relay-worker-data.ts";
+import { keepHeapSmall } from "#cli/relay/small-heap.ts";
 import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
 import packageJson from "../../package.json" with { type: "json" };
 
@@ -40,7 +40,7 @@ addServingFlags(program.command("run"))
   .action(async (flags, command: Command) => {
     outliveHangups();
     keepHeapSmall();
-    const { run } = await import("#cli/run.ts");
+    const { run } = await import("#cli/run/run.ts");
     await run({ ...flags, given: listGivenFlags(command) }, import.meta.url);
   });
 
@@ -50,7 +50,7 @@ addServingFlags(program.command("relay"), addFunctionFlags)
   .action(async (flags, command: Command) => {
     outliveHangups();
     keepHeapSmall();
-    const { runRelay: relay } = await import("#cli/relay.ts");
+    const { runRelay: relay } = await import("#cli/relay/relay.ts");
     await relay({ ...flags, given: listGivenFlags(command) }, import.meta.url);
   });
 
@@ -77,10 +77,10 @@ addFleetBrakeFlag(addReachFlags(program.command("brake")))
   .option("--fleet", "use the brake that all clusters share")
   .option("--json", "as one line of JSON")
   .action(async (what, name, flags, command: Command) => {
-    const { runBrake: brake, readBrakeWords } = await import("#cli/brake.ts");
+    const { runBrake: brake, readBrakeWords } = await import("#cli/deletion/brake.ts");
     const { cluster, reset } = readBrakeWords([what, name], flags.reset === true);
     const own = { ...flags, reset };
-    if (flags.fleet === true) return (await import("#cli/fleet-brake.ts")).runFleetBrake(cluster, own, print);
+    if (flags.fleet === true) return (await import("#cli/deletion/fleet-brake.ts")).runFleetBrake(cluster, own, print);
     await brake(cluster, { ...own, given: listGivenFlags(command) }, print);
   });
 
@@ -96,7 +96,7 @@ addStopSwitchFlag(addClustersFileFlags(program.command("stop")))
   .option("--resume", "resume what is stopped")
   .option("--force", "replace a malformed record")
   .option("--json", "as one line of JSON")
-  .action(async (flags) => (await import("#cli/stop.ts")).stop(flags, print));
+  .action(async (flags) => (await import("#cli/deletion/stop.ts")).stop(flags, print));
 
 addStopSwitchFlag(addReachFlags(program.command("doctor")))
   .argument("[cluster]", "its name; without it all clusters of a clusters file")
@@ -145,7 +145,7 @@ addAllowedNetworksFlag(addClustersFileFlags(clusters.command("check")))
     "relay",
   )
   .option("--connect", "sign in as each identity, and compare its rights with the required ones", false)
-  .action(async (flags) => (await import("#cli/clusters.ts")).checkClusters(flags, print));
+  .action(async (flags) => (await import("#cli/clusters/clusters.ts")).checkClusters(flags, print));
 
 addClustersFileFlags(clusters.command("add"))
   .argument("<name>", "the cluster's")
@@ -164,18 +164,18 @@ addClustersFileFlags(clusters.command("add"))
     (each: string, before: readonly string[] = []) => [...before, each],
   )
   .option("--dry-run", "print the entry, and write nothing", false)
-  .action(async (name, flags) => (await import("#cli/add-cluster.ts")).addCluster(name, flags, print));
+  .action(async (name, flags) => (await import("#cli/clusters/add-cluster.ts")).addCluster(name, flags, print));
 
 addClustersFileFlags(clusters.command("hash"))
   .argument("<name>", "the cluster's")
   .summary("the clusterHash that an event of a cluster carries")
   .description("Prints the clusterHash that an event of a cluster carries.")
-  .action(async (name, flags) => (await import("#cli/clusters.ts")).hashCluster(name, flags, print));
+  .action(async (name, flags) => (await import("#cli/clusters/clusters.ts")).hashCluster(name, flags, print));
 
 addClustersFileFlags(clusters.command("list"))
   .summary("a line for each cluster")
   .description("Prints a line for each cluster: name, hash, server, cloud and controllers.")
-  .action(async (flags) => (await import("#cli/clusters.ts")).listClusters(flags, print));
+  .action(async (flags) => (await import("#cli/clusters/clusters.ts")).listClusters(flags, print));
 
 addClustersFileFlags(clusters.command("remove"))
   .argument("<name>", "the cluster's")
@@ -184,7 +184,7 @@ addClustersFileFlags(clusters.command("remove"))
     "Lists what a cluster's Services and tags have left in the cloud, and removes its entry from the file or from SSM.\nExit code 1, without a change, if resources remain or cannot be listed.",
   )
   .option("--force", "remove it in any case", false)
-  .action(async (name, flags) => (await import("#cli/remove-cluster.ts")).removeCluster(name, flags, print));
+  .action(async (name, flags) => (await import("#cli/clusters/remove-cluster.ts")).removeCluster(name, flags, print));
 
 addReachFlags(program.command("shadow"))
   .argument("[cluster]", "its name; needed with a clusters file that has several")
@@ -319,12 +319,12 @@ program
   .option("--architecture <name>", "arm64 or x86_64", "arm64")
   .option("--prices <file>", "JSON file of prices, instead of the built-in ones of us-east-1")
   .option("--json", "the whole bill as JSON")
-  .action(async (flags) => (await import("#cli/cost.ts")).printCost(flags, process.stdout));
+  .action(async (flags) => (await import("#cli/cost/cost.ts")).printCost(flags, process.stdout));
 
 // Worker threads of relay and run start with this same program.
 if (isMainThread) await main();
-else if (workerData?.kind === RUN_WORKER) await (await import("#cli/run-worker.ts")).runRunWorker(workerData);
-else await (await import("#cli/relay-worker.ts")).runRelayWorker(workerData);
+else if (workerData?.kind === RUN_WORKER) await (await import("#cli/run/run-worker.ts")).runRunWorker(workerData);
+else await (await import("#cli/relay/relay-worker.ts")).runRelayWorker(workerData);
 
 async function main(): Promise<void> {
   try {

@@ -77,7 +77,7 @@ describe("the build", () => {
 
   test("serverless-ccm: a relay with a clusters file loads neither client-node nor functions nor cloud emulators", async () => {
     const { outputs } = await metafile("serverless-ccm");
-    const inputs = inputsLoadedWith(outputs, "src/cli/relay.ts");
+    const inputs = inputsLoadedWith(outputs, "src/cli/relay/relay.ts");
     expect(inputs).toContain("src/relay/cluster-relay.ts");
     // Every process knows the names and configurations of clouds, but not their clients.
     const isKind = (input: string): boolean =>
@@ -93,7 +93,7 @@ describe("the build", () => {
 
   test("serverless-ccm: a relay contains only the watch halves of controllers", async () => {
     const { outputs } = await metafile("serverless-ccm");
-    const inputs = inputsLoadedWith(outputs, "src/cli/relay.ts");
+    const inputs = inputsLoadedWith(outputs, "src/cli/relay/relay.ts");
     expect(inputs).toContain("src/core/node/watch.ts");
     expect(inputs.filter((input) => /^src\/core\/[^/]+\/(controller|decide)\.ts$/.test(input))).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { runBrake } from "#cli/brake.ts";
-import { formatBrake, summarizeBrake } from "#cli/brake-lines.ts";
-import { releaseBrake } from "#cli/reset-brake.ts";
+import { runBrake } from "#cli/deletion/brake.ts";
+import { formatBrake, summarizeBrake } from "#cli/deletion/brake-lines.ts";
+import { releaseBrake } from "#cli/deletion/reset-brake.ts";
 import { digitalocean } from "#clouds/digitalocean/provider.ts";
 import { createEmptyState, DeletionState } from "#core/node-lifecycle/state.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type ClusterCache, createKeptPerCluster } from "#cli/function-resources.ts";
+import { type ClusterCache, createKeptPerCluster } from "#cli/run/function-resources.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { createManualClock, waitUntilQuiet } from "#test/kube/follow/manual-clock.ts";
 

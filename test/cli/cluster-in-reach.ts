@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ReachFlags } from "#cli/reach-cluster.ts";
+import type { ReachFlags } from "#cli/clusters/reach-cluster.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import type { ControlPlaneUsers } from "#emulators/harness/control-plane.ts";
 import { connect } from "#kube/client/connect.ts";

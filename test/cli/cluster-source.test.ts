@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type ClusterSource, selectClusterSource } from "#cli/cluster-source.ts";
+import { type ClusterSource, selectClusterSource } from "#cli/settings/cluster-source.ts";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 
 const FILE: ClusterSource = { kind: "file", file: "f" };

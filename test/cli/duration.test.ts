@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseDurationSeconds } from "#cli/read-duration.ts";
+import { parseDurationSeconds } from "#cli/settings/read-duration.ts";
 
 describe("parseDurationSeconds", () => {
   test.each([

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { actOnEveryCluster, summarizeClusters } from "#cli/every-cluster.ts";
+import { actOnEveryCluster, summarizeClusters } from "#cli/clusters/every-cluster.ts";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
 
 let folder: string;

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { explainRefusal } from "#cli/explain-refusal.ts";
+import { explainRefusal } from "#cli/clusters/explain-refusal.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
 import { AWS_CREDENTIALS } from "#core/aws-credentials.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";

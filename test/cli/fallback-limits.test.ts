@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findFallbackLimits } from "#cli/fallback-limits.ts";
+import { findFallbackLimits } from "#cli/relay/fallback-limits.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { Transport } from "#kube/client/transport.ts";
 

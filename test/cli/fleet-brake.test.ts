@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type FleetBrakeFlags, releaseFleetBrake, runFleetBrake } from "#cli/fleet-brake.ts";
-import { openConfigMap, readFleetRecordFlag } from "#cli/fleet-record.ts";
+import { type FleetBrakeFlags, releaseFleetBrake, runFleetBrake } from "#cli/deletion/fleet-brake.ts";
+import { openConfigMap, readFleetRecordFlag } from "#cli/deletion/fleet-record.ts";
 import { createMemoryRecord } from "#config/fleet-brake/open-record.ts";
 import { createFleetRecord, FleetRecord, formatFleetRecord } from "#core/node-lifecycle/fleet-record.ts";
 import { type ClusterInReach, startClusterInReach } from "#test/cli/cluster-in-reach.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import { readFunctionAccess } from "#cli/function-kubeconfigs.ts";
+import { readFunctionAccess } from "#cli/run/function-kubeconfigs.ts";
 
 let folder: string;
 beforeAll(async () => {

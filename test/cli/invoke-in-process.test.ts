@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createInProcessInvoker, type FunctionHandler } from "#cli/in-process-functions.ts";
+import { createInProcessInvoker, type FunctionHandler } from "#cli/run/in-process-functions.ts";
 import { Event } from "#core/event.ts";
 import type { Report } from "#core/report.ts";
 

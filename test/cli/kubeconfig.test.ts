@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type KubeconfigAccess, readKubeconfig } from "#cli/kubeconfig.ts";
+import { type KubeconfigAccess, readKubeconfig } from "#cli/clusters/kubeconfig.ts";
 import type { TlsCredentials } from "#kube/client/connection.ts";
 
 let folder: string;

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, test } from "vitest";
-import { toListenError } from "#cli/serve.ts";
+import { toListenError } from "#cli/relay/serve.ts";
 
 async function listen(port: number, address: string): Promise<unknown> {
   const server = createServer().listen(port, address);

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { log } from "#cli/serve.ts";
+import { log } from "#cli/relay/serve.ts";
 import { LogLine } from "#core/log-line.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createPrivateSweeps } from "#cli/sweep-every-minute.ts";
+import { createPrivateSweeps } from "#cli/run/sweep-every-minute.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { createWritingInvoker } from "#relay/delivery/writing-invoker.ts";
 import type { Sweeping } from "#relay/relay.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings.ts";
+import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings/settings.ts";
 import { Cluster } from "#config/cluster.ts";
 
 let folder: string;

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type StopFlags, stop } from "#cli/stop.ts";
+import { type StopFlags, stop } from "#cli/deletion/stop.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { recordNodeHistory } from "#emulators/harness/node-history.ts";

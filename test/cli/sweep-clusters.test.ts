@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { type SweepingClusters, sweepClusters } from "#cli/run-parts.ts";
+import { type SweepingClusters, sweepClusters } from "#cli/run/run-parts.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 import { buildCluster } from "#test/sweep/sweep-builders.ts";

@@ -1,6 +1,6 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { createInProcessInvoker } from "#cli/in-process-functions.ts";
+import { createInProcessInvoker } from "#cli/run/in-process-functions.ts";
 import { loadCloud } from "#clouds/providers.ts";
 import { Cluster } from "#config/cluster.ts";
 import { KUBELET_SERVING_SIGNER } from "#core/csr/csr.ts";

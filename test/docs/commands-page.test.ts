@@ -84,7 +84,7 @@ test("the page of codes has every known code, with the text of explain", async (
   const sources = await Promise.all(
     [
       "functions/parts/controller-function.ts",
-      "src/cli/in-process-functions.ts",
+      "src/cli/run/in-process-functions.ts",
       "src/delivery/invoke-lambda.ts",
     ].map((file) => readFile(join(ROOT, file), "utf8")),
   );

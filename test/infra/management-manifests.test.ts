@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import * as z from "zod";
-import { DRAIN_TIMEOUT_MS } from "#cli/serve.ts";
+import { DRAIN_TIMEOUT_MS } from "#cli/relay/serve.ts";
 import { connect } from "#kube/client/connect.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { joinByLease } from "#relay/sharding/lease-membership.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { stringify } from "yaml";
-import { DRAIN_TIMEOUT_MS } from "#cli/serve.ts";
+import { DRAIN_TIMEOUT_MS } from "#cli/relay/serve.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 import { listSettings, type Machine, makeMachine, UNITS } from "#test/infra/systemd-units.ts";
 import { describeWithPart } from "#test/setup/parts.ts";

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { createInProcessInvoker } from "#cli/in-process-functions.ts";
+import { createInProcessInvoker } from "#cli/run/in-process-functions.ts";
 import { createMemoryCloud } from "#clouds/memory/cloud.ts";
 import { nodeController } from "#core/node/controller.ts";
 import type { Node } from "#core/node/node.ts";

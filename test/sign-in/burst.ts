@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join as pathOf } from "node:path";
 import { expect } from "vitest";
-import { createInProcessInvoker } from "#cli/in-process-functions.ts";
+import { createInProcessInvoker } from "#cli/run/in-process-functions.ts";
 import { createMemoryCloud, type MemoryInstances } from "#clouds/memory/cloud.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { signIn } from "#config/sign-in.ts";

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { type Sweeping, sweepEveryMinute } from "#cli/sweep-every-minute.ts";
+import { type Sweeping, sweepEveryMinute } from "#cli/run/sweep-every-minute.ts";
 import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSecretFolder } from "#cli/clusters-file.ts";
+import { openSecretFolder } from "#cli/clusters/clusters-file.ts";
 import { type ChildRelay, type LogLine, startChildRelay } from "#cli/demo/child-relay.ts";
 import type { DemoCloud } from "#cli/demo/clouds/demo-cloud.ts";
 import { type DemoCloudName, startDemoCloud } from "#cli/demo/clouds/start-demo-cloud.ts";

@@ -1,4 +1,4 @@
-import type { ReachableCluster } from "#cli/reach-cluster.ts";
+import type { ReachableCluster } from "#cli/clusters/reach-cluster.ts";
 import type { Diagnosis } from "#clouds/diagnosis.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
 import type { CheckResult } from "#core/check-result.ts";

@@ -15,8 +15,8 @@ import {
 import { fallback, lambdaConcurrency } from "#cli/doctor/lambda.ts";
 import { createPermissionsCheck } from "#cli/doctor/permissions.ts";
 import { formatCounted, formatList } from "#cli/format-list.ts";
-import { readTraces } from "#cli/read-traces.ts";
-import { openAnySwitch } from "#cli/stop-switch.ts";
+import { readTraces } from "#cli/doctor/read-traces.ts";
+import { openAnySwitch } from "#cli/deletion/stop-switch.ts";
 import { stopIn } from "#config/switch/stops.ts";
 import {
   type CheckResult,

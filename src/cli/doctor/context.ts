@@ -7,7 +7,7 @@ import type {
   NodeList,
   Signer,
 } from "#cli/doctor/check.ts";
-import type { ReachableCluster } from "#cli/reach-cluster.ts";
+import type { ReachableCluster } from "#cli/clusters/reach-cluster.ts";
 import { diagnose } from "#clouds/providers.ts";
 import { selectSettings } from "#config/cluster.ts";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";

@@ -4,8 +4,8 @@ import {
   LambdaClient,
 } from "@aws-sdk/client-lambda";
 import type { Check, LambdaReader } from "#cli/doctor/check.ts";
-import { findFallbackLimits } from "#cli/fallback-limits.ts";
-import type { FunctionNames } from "#cli/function-names.ts";
+import { findFallbackLimits } from "#cli/relay/fallback-limits.ts";
+import type { FunctionNames } from "#cli/relay/function-names.ts";
 import { getAwsCredentialsAdvice } from "#core/aws-credentials.ts";
 import { reportFailure, reportOk, reportSkipped, reportWarning } from "#core/check-result.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";

@@ -6,7 +6,7 @@ import {
   connectClusters,
   type ReachableCluster,
   type ReachFlags,
-} from "#cli/reach-cluster.ts";
+} from "#cli/clusters/reach-cluster.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { formatCollectionPath, NODES, type ObjectName, SERVICES } from "#core/resources/resource.ts";
 import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";

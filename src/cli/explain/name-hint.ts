@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { ReachableCluster } from "#cli/reach-cluster.ts";
+import type { ReachableCluster } from "#cli/clusters/reach-cluster.ts";
 import { findNearest } from "#core/nearest.ts";
 import type { Node } from "#core/node/node.ts";
 import { parseNode } from "#core/node/snapshot.ts";

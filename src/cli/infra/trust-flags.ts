@@ -1,7 +1,7 @@
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { readDeployedRoles } from "#cli/infra/deployed-roles.ts";
 import { readAuthority } from "#cli/infra/read-authority.ts";
-import { readDuration } from "#cli/read-duration.ts";
+import { readDuration } from "#cli/settings/read-duration.ts";
 import { EGRESS_SELECTOR_TYPES, type EgressSelectorType } from "#core/authentication/configuration.ts";
 import {
   checkAudience,

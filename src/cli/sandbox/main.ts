@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { parse, stringify } from "yaml";
-import { openSecretFolder } from "#cli/clusters-file.ts";
+import { openSecretFolder } from "#cli/clusters/clusters-file.ts";
 import { createEndingSignal } from "#cli/ending-signal.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
 import { getSignInRole } from "#config/sign-in.ts";

@@ -1,10 +1,10 @@
-import { ChecksFailedError } from "#cli/clusters.ts";
+import { ChecksFailedError } from "#cli/clusters/clusters.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { createEndingSignal } from "#cli/ending-signal.ts";
-import { type ActOnCluster, actOnClusters } from "#cli/every-cluster.ts";
+import { type ActOnCluster, actOnClusters } from "#cli/clusters/every-cluster.ts";
 import { findOthers } from "#cli/handover/one-at-a-time.ts";
-import type { ReachableCluster, ReachFlags } from "#cli/reach-cluster.ts";
-import { type DurationRange, readDuration } from "#cli/read-duration.ts";
+import type { ReachableCluster, ReachFlags } from "#cli/clusters/reach-cluster.ts";
+import { type DurationRange, readDuration } from "#cli/settings/read-duration.ts";
 import { createInitializations } from "#cli/shadow/initializations.ts";
 import { createJudge } from "#cli/shadow/judge.ts";
 import { createLifecycles } from "#cli/shadow/lifecycles.ts";

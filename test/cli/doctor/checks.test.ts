@@ -17,7 +17,7 @@ import { listServices } from "#cli/doctor/context.ts";
 import { formatFindings } from "#cli/doctor/doctor.ts";
 import { lambdaConcurrency } from "#cli/doctor/lambda.ts";
 import { createPermissionsCheck } from "#cli/doctor/permissions.ts";
-import type { ReachableCluster } from "#cli/reach-cluster.ts";
+import type { ReachableCluster } from "#cli/clusters/reach-cluster.ts";
 import type { Diagnosis, NetworkDiagnosis } from "#clouds/diagnosis.ts";
 import { Cluster } from "#config/cluster.ts";
 import { type CheckResult, reportFailure, reportOk } from "#core/check-result.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseCloudConfig } from "#cli/cloud-config.ts";
+import { parseCloudConfig } from "#cli/settings/cloud-config.ts";
 import { KeepalivedCloudConfig } from "#clouds/keepalived/config.ts";
 import { describeEntry } from "#clouds/keepalived/load-balancers/describe.ts";
 import type { Observed } from "#clouds/keepalived/load-balancers/model.ts";

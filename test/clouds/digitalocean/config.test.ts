@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { parseCloudConfig } from "#cli/cloud-config.ts";
+import { parseCloudConfig } from "#cli/settings/cloud-config.ts";
 import { loadDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
 import { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
 import { digitalocean } from "#clouds/digitalocean/provider.ts";

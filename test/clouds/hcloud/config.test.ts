@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { parseCloudConfig } from "#cli/cloud-config.ts";
+import { parseCloudConfig } from "#cli/settings/cloud-config.ts";
 import { loadHcloudCloud } from "#clouds/hcloud/cloud.ts";
 import { HcloudCloudConfig } from "#clouds/hcloud/config.ts";
 import { hcloud } from "#clouds/hcloud/provider.ts";

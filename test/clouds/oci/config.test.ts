@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parseCloudConfig } from "#cli/cloud-config.ts";
+import { parseCloudConfig } from "#cli/settings/cloud-config.ts";
 import { loadOciCloud } from "#clouds/oci/cloud.ts";
 import { OciCloudConfig } from "#clouds/oci/config.ts";
 import { buildBaseUrls } from "#clouds/oci/hosts.ts";

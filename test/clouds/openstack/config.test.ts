@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { parseCloudConfig } from "#cli/cloud-config.ts";
+import { parseCloudConfig } from "#cli/settings/cloud-config.ts";
 import { loadOpenStackCloud } from "#clouds/openstack/cloud.ts";
 import { OpenStackCloudConfig } from "#clouds/openstack/config.ts";
 import { openstack } from "#clouds/openstack/provider.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { parseCloudConfig } from "#cli/cloud-config.ts";
+import { parseCloudConfig } from "#cli/settings/cloud-config.ts";
 import { loadCloud } from "#clouds/providers.ts";
 import { loadRancherCloud } from "#clouds/rancher/cloud.ts";
 import { RancherCloudConfig } from "#clouds/rancher/config.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createProbeEvent } from "#cli/start-health.ts";
+import { createProbeEvent } from "#cli/relay/start-health.ts";
 import type { Event } from "#core/event.ts";
 import type { Invocation, Invoker } from "#delivery/invoker.ts";
 import { createFallbackInvoker } from "#relay/delivery/fallback-invoker.ts";

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInProcessInvoker } from "#cli/in-process-functions.ts";
+import { createInProcessInvoker } from "#cli/run/in-process-functions.ts";
 import { createMemoryCloud, type MemoryInstances } from "#clouds/memory/cloud.ts";
 import { Cluster } from "#config/cluster.ts";
 import { nodeController } from "#core/node/controller.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { RELAY_WORKER } from "#cli/relay-worker-data.ts";
+import { RELAY_WORKER } from "#cli/relay/relay-worker-data.ts";
 import { Cluster } from "#config/cluster.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { buildClusterEntry } from "#emulators/harness/clusters-file.ts";

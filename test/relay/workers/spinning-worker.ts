@@ -1,5 +1,5 @@
 import { workerData } from "node:worker_threads";
-import { runRelayWorker } from "#cli/relay-worker.ts";
+import { runRelayWorker } from "#cli/relay/relay-worker.ts";
 import type { Watch } from "#core/controller.ts";
 import { WATCHES } from "#core/watches.ts";
 
