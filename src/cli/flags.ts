@@ -155,3 +155,16 @@ function addSafeguardFlags(command: Command): Command {
     .option("--quota-percent <percent>", "percent of each cloud account's API quotas to spend", "100")
     .option("--dry-run", "decide and report, write nothing", false);
 }
+
+/** Returns the flags on the command line, without defaults. */
+export function listGivenFlags(command: Command): ReadonlySet<string> {
+  const given = command.options.filter(
+    (option) => command.getOptionValueSource(option.attributeName()) === "cli",
+  );
+  return new Set(given.map(({ long }) => long ?? ""));
+}
+
+/** Prints a line on standard output. */
+export function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -16,7 +16,7 @@ const sectionOf = (command: string): string => page.split(`## ${command}\n`)[1]?
 
 test("the page has every command with its help", async () => {
   const { stdout } = await runProgram(["--help"], "", { COLUMNS: "200" });
-  const helped = stdout.split("Commands:\n")[1] ?? "";
+  const helped = stdout.split("\n\nRun:\n")[1] ?? "";
   const commands = [...helped.replaceAll(/\n {30,}/g, " ").matchAll(/^ {2}([a-z]+)(?: \S+)*? {2,}(\S.*)$/gm)]
     .map(([, name = "", summary = ""]) => [name, summary])
     .filter(([name]) => name !== "help");

@@ -1,10 +1,10 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { stringify } from "yaml";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { KubeconfigError, OWN_KUBECONFIG } from "#cli/clusters/kubeconfig-trust.ts";
 import { loadKubeconfig } from "#cli/clusters/load-kubeconfig.ts";
 import { readAllowedSecrets } from "#cli/clusters/management-cluster.ts";
 import { createParameterEntry } from "#cli/clusters/parameter-entries.ts";
+import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { readCloud } from "#cli/settings/settings.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { findCloudProvider } from "#clouds/providers.ts";

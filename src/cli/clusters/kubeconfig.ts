@@ -5,7 +5,11 @@ import {
   type KubeconfigTrust,
   OWN_KUBECONFIG,
 } from "#cli/clusters/kubeconfig-trust.ts";
-import { type LoadedKubeconfig, loadKubeconfig, readKubeconfigVersion } from "#cli/clusters/load-kubeconfig.ts";
+import {
+  type LoadedKubeconfig,
+  loadKubeconfig,
+  readKubeconfigVersion,
+} from "#cli/clusters/load-kubeconfig.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import type { ReadTls } from "#kube/client/connect.ts";
 import type { TlsCredentials } from "#kube/client/connection.ts";

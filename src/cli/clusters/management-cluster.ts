@@ -1,5 +1,5 @@
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { readKubeconfig } from "#cli/clusters/kubeconfig.ts";
+import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { ClustersFileError, formatFaultPlace } from "#config/clusters-file.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";

@@ -1,13 +1,13 @@
-import { selectClusterSource } from "#cli/settings/cluster-source.ts";
 import { toConfigurationFaults, toReadFaults } from "#cli/clusters/clusters-file.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectMinted, connectRelay } from "#cli/clusters/connect-identity.ts";
 import { connectExplained } from "#cli/clusters/explain-refusal.ts";
-import { formatList } from "#cli/format-list.ts";
-import { type FunctionAccess, readFunctionAccess } from "#cli/run/function-kubeconfigs.ts";
 import type { KubeconfigAccess } from "#cli/clusters/kubeconfig.ts";
 import { openAnyRegistry, type RegistrySettingFlags } from "#cli/clusters/management-cluster.ts";
+import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { formatList } from "#cli/format-list.ts";
 import { readAllowedNetworks } from "#cli/relay/opened-clusters.ts";
+import { type FunctionAccess, readFunctionAccess } from "#cli/run/function-kubeconfigs.ts";
+import { selectClusterSource } from "#cli/settings/cluster-source.ts";
 import {
   type ClusterFlags,
   type ClusterNeeds,

@@ -1,9 +1,9 @@
 import { ChecksFailedError } from "#cli/clusters/clusters.ts";
 import { requireClustersFile } from "#cli/clusters/clusters-file.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { formatCounted } from "#cli/format-list.ts";
 import { readAllowedSecrets } from "#cli/clusters/management-cluster.ts";
 import { readParameterEntry, removeParameterEntry } from "#cli/clusters/parameter-entries.ts";
+import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { formatCounted } from "#cli/format-list.ts";
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import { findCloudProvider, loadCloud } from "#clouds/providers.ts";
 import { type Cluster, selectSettings } from "#config/cluster.ts";

@@ -1,6 +1,4 @@
-import { formatBrake, formatBrakeInOneLine, summarizeBrake } from "#cli/deletion/brake-lines.ts";
 import { ChecksFailedError } from "#cli/clusters/clusters.ts";
-import { ConfigurationError } from "#cli/configuration-error.ts";
 import {
   type ActOnCluster,
   actOnEveryCluster,
@@ -9,6 +7,8 @@ import {
   summarizeClusters,
 } from "#cli/clusters/every-cluster.ts";
 import { connectCluster, type ReachableCluster, type ReachFlags } from "#cli/clusters/reach-cluster.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
+import { formatBrake, formatBrakeInOneLine, summarizeBrake } from "#cli/deletion/brake-lines.ts";
 import { readUsableState, releaseBrake } from "#cli/deletion/reset-brake.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { getCloudProvider } from "#clouds/providers.ts";

@@ -1,5 +1,5 @@
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectManagement } from "#cli/clusters/management-cluster.ts";
+import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { createConfigMapRecord } from "#config/fleet-brake/config-map-record.ts";
 import { createFleetBrake, type FleetBrake, type RecordStore } from "#config/fleet-brake/fleet-brake.ts";

@@ -1,6 +1,6 @@
-import type { DryDecision } from "#cli/explain/decide-dry.ts";
 import type { ReachFlags } from "#cli/clusters/reach-cluster.ts";
 import { findStopSwitch, openAnySwitch, type StopSwitchFlags } from "#cli/deletion/stop-switch.ts";
+import type { DryDecision } from "#cli/explain/decide-dry.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { readStops } from "#config/switch/follow-stops.ts";
 import { isFor, type StopEntry, stopIn } from "#config/switch/stops.ts";

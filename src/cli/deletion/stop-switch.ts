@@ -1,6 +1,10 @@
 import { findClustersFile } from "#cli/clusters/clusters-file.ts";
+import {
+  connectManagement,
+  parseManagementReference,
+  readPodNamespace,
+} from "#cli/clusters/management-cluster.ts";
 import { logToStandardError } from "#cli/ending-signal.ts";
-import { connectManagement, parseManagementReference, readPodNamespace } from "#cli/clusters/management-cluster.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { changeParameters, type ParameterWriter } from "#config/switch/change-parameters.ts";
 import { createConfigMapSwitch } from "#config/switch/config-map.ts";

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from "node:os";
 import { findClustersFile } from "#cli/clusters/clusters-file.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { openAnyRegistry, type RegistrySettingFlags } from "#cli/clusters/management-cluster.ts";
+import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { stopLine } from "#cli/deletion/stop-status.ts";
 import { findStopSwitch, openAnySwitch, type StopSwitchFlags } from "#cli/deletion/stop-switch.ts";
 import type { Environment } from "#clouds/provider.ts";

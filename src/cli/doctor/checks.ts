@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { openAnySwitch } from "#cli/deletion/stop-switch.ts";
 import { apiServer, clock, createIdentityCheck } from "#cli/doctor/api-server.ts";
 import type { Check, CheckContext, ListedNode, NamedFinding } from "#cli/doctor/check.ts";
 import {
@@ -14,9 +15,8 @@ import {
 } from "#cli/doctor/cloud.ts";
 import { fallback, lambdaConcurrency } from "#cli/doctor/lambda.ts";
 import { createPermissionsCheck } from "#cli/doctor/permissions.ts";
-import { formatCounted, formatList } from "#cli/format-list.ts";
 import { readTraces } from "#cli/doctor/read-traces.ts";
-import { openAnySwitch } from "#cli/deletion/stop-switch.ts";
+import { formatCounted, formatList } from "#cli/format-list.ts";
 import { stopIn } from "#config/switch/stops.ts";
 import {
   type CheckResult,

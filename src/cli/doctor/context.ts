@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { ReachableCluster } from "#cli/clusters/reach-cluster.ts";
 import type {
   CheckContext,
   LambdaReader,
@@ -7,7 +8,6 @@ import type {
   NodeList,
   Signer,
 } from "#cli/doctor/check.ts";
-import type { ReachableCluster } from "#cli/clusters/reach-cluster.ts";
 import { diagnose } from "#clouds/providers.ts";
 import { selectSettings } from "#config/cluster.ts";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";

@@ -1,15 +1,15 @@
 import { styleText } from "node:util";
 import { ChecksFailedError } from "#cli/clusters/clusters.ts";
+import { connectClusters, type ReachableCluster, type ReachFlags } from "#cli/clusters/reach-cluster.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { findStopSwitch, type StopSwitchFlags } from "#cli/deletion/stop-switch.ts";
 import type { Check, LambdaReader, NamedFinding } from "#cli/doctor/check.ts";
 import { listChecks, runChecks } from "#cli/doctor/checks.ts";
 import { createCheckContext } from "#cli/doctor/context.ts";
 import { createLambdaReader } from "#cli/doctor/lambda.ts";
-import { readFallback } from "#cli/relay/fallback.ts";
 import { formatCounted } from "#cli/format-list.ts";
+import { readFallback } from "#cli/relay/fallback.ts";
 import { type FunctionFlags, readFunctionNames, readLambdaRegion } from "#cli/relay/function-names.ts";
-import { connectClusters, type ReachableCluster, type ReachFlags } from "#cli/clusters/reach-cluster.ts";
-import { findStopSwitch, type StopSwitchFlags } from "#cli/deletion/stop-switch.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { type CheckResult, reportFailure } from "#core/check-result.ts";
 import { formatJsonLine } from "#core/log-text.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { createInProcessInvoker } from "#cli/run/in-process-functions.ts";
 import type { ReachableCluster } from "#cli/clusters/reach-cluster.ts";
+import { createInProcessInvoker } from "#cli/run/in-process-functions.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import { buildWatchContext } from "#config/cluster.ts";
 import { getSignInRole } from "#config/sign-in.ts";

@@ -1,4 +1,7 @@
 import { styleText } from "node:util";
+import type { ReachFlags } from "#cli/clusters/reach-cluster.ts";
+import { readStopStatus, stopStatusLines } from "#cli/deletion/stop-status.ts";
+import type { StopSwitchFlags } from "#cli/deletion/stop-switch.ts";
 import { type DryDecision, decideDry } from "#cli/explain/decide-dry.ts";
 import { buildExplanation, type Explanation, hasHeldWrite } from "#cli/explain/explanation.ts";
 import { findCluster, parseSubject } from "#cli/explain/find-cluster.ts";
@@ -6,9 +9,6 @@ import { readNode } from "#cli/explain/name-hint.ts";
 import { explainService } from "#cli/explain/service/explain-service.ts";
 import { formatServiceExplanation } from "#cli/explain/service/lines.ts";
 import { formatList } from "#cli/format-list.ts";
-import type { ReachFlags } from "#cli/clusters/reach-cluster.ts";
-import { readStopStatus, stopStatusLines } from "#cli/deletion/stop-status.ts";
-import type { StopSwitchFlags } from "#cli/deletion/stop-switch.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { loadCloud } from "#clouds/providers.ts";
 import type { InstanceAnswer, VisibilityProbe } from "#core/instance.ts";

@@ -1,5 +1,5 @@
-import type { DryDecision } from "#cli/explain/decide-dry.ts";
 import { type StopStatus, stopAdvice } from "#cli/deletion/stop-status.ts";
+import type { DryDecision } from "#cli/explain/decide-dry.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { IssueCode } from "#core/node/issues.ts";
 import type { Node } from "#core/node/node.ts";

@@ -1,12 +1,12 @@
 import { styleText } from "node:util";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { formatCounted, formatList } from "#cli/format-list.ts";
 import {
   connectCluster,
   connectClusters,
   type ReachableCluster,
   type ReachFlags,
 } from "#cli/clusters/reach-cluster.ts";
+import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { formatCounted, formatList } from "#cli/format-list.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { formatCollectionPath, NODES, type ObjectName, SERVICES } from "#core/resources/resource.ts";
 import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";

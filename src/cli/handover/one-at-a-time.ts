@@ -1,6 +1,6 @@
+import { readTraces } from "#cli/doctor/read-traces.ts";
 import { formatCounted } from "#cli/format-list.ts";
 import type { Direction } from "#cli/handover/handover-result.ts";
-import { readTraces } from "#cli/doctor/read-traces.ts";
 import { diagnose } from "#clouds/providers.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { ControllerName } from "#core/event.ts";

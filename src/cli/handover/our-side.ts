@@ -1,8 +1,8 @@
 import { findClustersFile } from "#cli/clusters/clusters-file.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { parseManagementOptions, readRegistrySettings } from "#cli/clusters/management-cluster.ts";
 import { readParameterEntry, replaceParameterEntry } from "#cli/clusters/parameter-entries.ts";
 import type { ReachFlags } from "#cli/clusters/reach-cluster.ts";
+import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import type { Environment } from "#clouds/provider.ts";
 import {
   type EditResult,

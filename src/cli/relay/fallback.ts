@@ -1,5 +1,5 @@
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectFunction, connectRelay } from "#cli/clusters/connect-identity.ts";
+import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { createFollowedClusters, type FollowedClusters } from "#cli/relay/follow-clusters.ts";
 import type { InProcessFunctionsOptions } from "#cli/run/in-process-functions.ts";
 import type { AddressRules } from "#config/address-rules.ts";

@@ -1,15 +1,15 @@
 import { toReadFaults } from "#cli/clusters/clusters-file.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectRelay } from "#cli/clusters/connect-identity.ts";
+import { openAnyRegistry, type RegistrySettingFlags } from "#cli/clusters/management-cluster.ts";
+import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { type FollowedSwitch, followNamedSwitch, type StopSwitchFlags } from "#cli/deletion/stop-switch.ts";
 import { toDryRun } from "#cli/dry-run.ts";
 import { onHangup } from "#cli/ending-signal.ts";
 import { type FollowedClusters, followClusters } from "#cli/relay/follow-clusters.ts";
 import { keepCluster } from "#cli/relay/keep-cluster.ts";
-import { openAnyRegistry, type RegistrySettingFlags } from "#cli/clusters/management-cluster.ts";
 import { log, type ServeOptions } from "#cli/relay/serve.ts";
 import type { JoinShard, ShardFlags } from "#cli/relay/sharding.ts";
 import { logDryRun, logNoUsableCluster } from "#cli/relay/start-health.ts";
-import { type FollowedSwitch, followNamedSwitch, type StopSwitchFlags } from "#cli/deletion/stop-switch.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { type AddressRules, parseAllowedNetworks, selectAddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";

@@ -5,10 +5,15 @@ import { onHangup } from "#cli/ending-signal.ts";
 import { followClusters } from "#cli/relay/follow-clusters.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/relay/function-names.ts";
 import type { OpenedClusters } from "#cli/relay/opened-clusters.ts";
-import type { CommonWorkerData, RelayWorkerData, RunWorkerData, WorkersFor } from "#cli/relay/relay-worker-data.ts";
+import type {
+  CommonWorkerData,
+  RelayWorkerData,
+  RunWorkerData,
+  WorkersFor,
+} from "#cli/relay/relay-worker-data.ts";
 import { createQuotaPart, log, serveUntilSignal } from "#cli/relay/serve.ts";
-import type { ServingSettings } from "#cli/settings/settings.ts";
 import { logNoUsableCluster, startHealth } from "#cli/relay/start-health.ts";
+import type { ServingSettings } from "#cli/settings/settings.ts";
 import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { hasNoEntries } from "#config/clusters-file.ts";

@@ -1,8 +1,13 @@
-import { selectClusterSource } from "#cli/settings/cluster-source.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectExplained } from "#cli/clusters/explain-refusal.ts";
-import { connectAsFunction, createFallbackParts, type FallbackParts, readFallback } from "#cli/relay/fallback.ts";
+import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { readFleetBrake, refuseOneThread } from "#cli/deletion/fleet-record.ts";
+import { followSwitchOfFlags, stopOfAll } from "#cli/deletion/stop-switch.ts";
+import {
+  connectAsFunction,
+  createFallbackParts,
+  type FallbackParts,
+  readFallback,
+} from "#cli/relay/fallback.ts";
 import {
   checkOneFunction,
   FUNCTION_TIMEOUT_MS,
@@ -19,7 +24,6 @@ import {
 import { runRelayInWorkers } from "#cli/relay/relay-in-workers.ts";
 import { RELAY_WORKER, readWorkers } from "#cli/relay/relay-worker-data.ts";
 import { log, type ServeOptions, serve } from "#cli/relay/serve.ts";
-import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings/settings.ts";
 import { readSharding } from "#cli/relay/sharding.ts";
 import {
   logConfigurationWarnings,
@@ -29,8 +33,9 @@ import {
   startHealth,
 } from "#cli/relay/start-health.ts";
 import { type ProcessTracing, startTracing } from "#cli/relay/start-tracing.ts";
+import { selectClusterSource } from "#cli/settings/cluster-source.ts";
+import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings/settings.ts";
 import { readStockFlags } from "#cli/settings/stock-flags.ts";
-import { followSwitchOfFlags, stopOfAll } from "#cli/deletion/stop-switch.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
 import type { Event } from "#core/event.ts";
 import { createLambdaInvoker, type LambdaInvoker } from "#delivery/invoke-lambda.ts";

@@ -1,6 +1,10 @@
 import { randomBytes } from "node:crypto";
+import {
+  connectManagement,
+  parseManagementReference,
+  readPodNamespace,
+} from "#cli/clusters/management-cluster.ts";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import { connectManagement, parseManagementReference, readPodNamespace } from "#cli/clusters/management-cluster.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { pause, systemClock } from "#kube/follow/clock.ts";
 import { joinByLease } from "#relay/sharding/lease-membership.ts";

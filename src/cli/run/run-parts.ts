@@ -1,11 +1,11 @@
 import { createFollowedClusters, type FollowedClusters } from "#cli/relay/follow-clusters.ts";
+import type { ProcessTracing } from "#cli/relay/start-tracing.ts";
 import { keepForFunctions } from "#cli/run/function-resources.ts";
 import {
   createInProcessFunctions,
   type InProcessFunctions,
   type InProcessFunctionsOptions,
 } from "#cli/run/in-process-functions.ts";
-import type { ProcessTracing } from "#cli/relay/start-tracing.ts";
 import {
   MINUTE_MS,
   type SweepEveryMinuteOptions,

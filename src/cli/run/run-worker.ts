@@ -1,11 +1,11 @@
 import { parentPort } from "node:worker_threads";
 import { connectFunction, connectRelay } from "#cli/clusters/connect-identity.ts";
-import { logToStandardError } from "#cli/ending-signal.ts";
 import { openFleetBrake } from "#cli/deletion/fleet-record.ts";
+import { logToStandardError } from "#cli/ending-signal.ts";
 import { keepCluster } from "#cli/relay/keep-cluster.ts";
 import { RUN_WORKER, type RunWorkerData } from "#cli/relay/relay-worker-data.ts";
-import { createRunParts } from "#cli/run/run-parts.ts";
 import { startTracing } from "#cli/relay/start-tracing.ts";
+import { createRunParts } from "#cli/run/run-parts.ts";
 import { createPrivateSweeps } from "#cli/run/sweep-every-minute.ts";
 import { startWorkerHost } from "#relay/workers/worker-host.ts";
 

@@ -1,11 +1,9 @@
 import * as z from "zod";
-import { selectClusterSource } from "#cli/settings/cluster-source.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { connectFunction } from "#cli/clusters/connect-identity.ts";
 import { connectExplained } from "#cli/clusters/explain-refusal.ts";
+import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { type NamedFleetBrake, readFleetBrake, refuseOneThread } from "#cli/deletion/fleet-record.ts";
-import { type FunctionAccess, readFunctionAccess } from "#cli/run/function-kubeconfigs.ts";
-import { createInProcessFunctions } from "#cli/run/in-process-functions.ts";
+import { type FollowedSwitch, followSwitchOfFlags, stopOfAll } from "#cli/deletion/stop-switch.ts";
 import {
   NOTHING_TO_SHARE,
   type OpenedClusters,
@@ -15,8 +13,20 @@ import {
 } from "#cli/relay/opened-clusters.ts";
 import { runRelayInWorkers } from "#cli/relay/relay-in-workers.ts";
 import { RUN_WORKER, readWorkers, type WorkersFor } from "#cli/relay/relay-worker-data.ts";
-import { createRunParts } from "#cli/run/run-parts.ts";
 import { log, serve } from "#cli/relay/serve.ts";
+import { readSharding } from "#cli/relay/sharding.ts";
+import {
+  logConfigurationWarnings,
+  logFlagsWin,
+  logNoReload,
+  logStockFlags,
+} from "#cli/relay/start-health.ts";
+import { startTracing } from "#cli/relay/start-tracing.ts";
+import { type FunctionAccess, readFunctionAccess } from "#cli/run/function-kubeconfigs.ts";
+import { createInProcessFunctions } from "#cli/run/in-process-functions.ts";
+import { createRunParts } from "#cli/run/run-parts.ts";
+import { sweepEveryMinute } from "#cli/run/sweep-every-minute.ts";
+import { selectClusterSource } from "#cli/settings/cluster-source.ts";
 import {
   type ClusterSettings,
   type Flags,
@@ -24,12 +34,7 @@ import {
   readServingSettings,
   type ServingSettings,
 } from "#cli/settings/settings.ts";
-import { readSharding } from "#cli/relay/sharding.ts";
-import { logConfigurationWarnings, logFlagsWin, logNoReload, logStockFlags } from "#cli/relay/start-health.ts";
-import { startTracing } from "#cli/relay/start-tracing.ts";
 import { readStockFlags } from "#cli/settings/stock-flags.ts";
-import { type FollowedSwitch, followSwitchOfFlags, stopOfAll } from "#cli/deletion/stop-switch.ts";
-import { sweepEveryMinute } from "#cli/run/sweep-every-minute.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import { loadCloud } from "#clouds/providers.ts";
 import type { FleetBrake } from "#config/fleet-brake/fleet-brake.ts";

@@ -1,8 +1,7 @@
-import { parseCloudConfig, type WrittenCloudConfig } from "#cli/settings/cloud-config.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { selectControllers } from "#cli/settings/controllers.ts";
 import { type KubeconfigAccess, readKubeconfig } from "#cli/clusters/kubeconfig.ts";
 import { KubeconfigError } from "#cli/clusters/kubeconfig-trust.ts";
+import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { parseCloudConfig, type WrittenCloudConfig } from "#cli/settings/cloud-config.ts";
 import {
   dropUndefined,
   type NodeFlags,
@@ -13,6 +12,7 @@ import {
   readTaggingFlags,
   type TaggingFlags,
 } from "#cli/settings/controller-flags.ts";
+import { selectControllers } from "#cli/settings/controllers.ts";
 import { type DurationRange, readDuration } from "#cli/settings/read-duration.ts";
 import { Cluster, ClusterEntry } from "#config/cluster.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";

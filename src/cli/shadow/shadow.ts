@@ -1,9 +1,9 @@
 import { ChecksFailedError } from "#cli/clusters/clusters.ts";
+import { type ActOnCluster, actOnClusters } from "#cli/clusters/every-cluster.ts";
+import type { ReachableCluster, ReachFlags } from "#cli/clusters/reach-cluster.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { createEndingSignal } from "#cli/ending-signal.ts";
-import { type ActOnCluster, actOnClusters } from "#cli/clusters/every-cluster.ts";
 import { findOthers } from "#cli/handover/one-at-a-time.ts";
-import type { ReachableCluster, ReachFlags } from "#cli/clusters/reach-cluster.ts";
 import { type DurationRange, readDuration } from "#cli/settings/read-duration.ts";
 import { createInitializations } from "#cli/shadow/initializations.ts";
 import { createJudge } from "#cli/shadow/judge.ts";

@@ -1,9 +1,9 @@
 import * as z from "zod";
+import type { ReachableCluster } from "#cli/clusters/reach-cluster.ts";
+import type { StopStatus } from "#cli/deletion/stop-status.ts";
 import { reportOfDryRun } from "#cli/explain/decide-dry.ts";
 import { formatNameHint } from "#cli/explain/name-hint.ts";
 import { buildServiceExplanation, type ServiceExplanation } from "#cli/explain/service/explanation.ts";
-import type { ReachableCluster } from "#cli/clusters/reach-cluster.ts";
-import type { StopStatus } from "#cli/deletion/stop-status.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import { findCloudProvider } from "#clouds/providers.ts";
 import { buildWatchContext, selectSettings } from "#config/cluster.ts";

@@ -1,6 +1,6 @@
+import { type StopStatus, stopAdvice } from "#cli/deletion/stop-status.ts";
 import type { DryDecision } from "#cli/explain/decide-dry.ts";
 import { hasHeldWrite } from "#cli/explain/explanation.ts";
-import { type StopStatus, stopAdvice } from "#cli/deletion/stop-status.ts";
 import type { DescribedLoadBalancer } from "#clouds/diagnosis.ts";
 import type { CapabilityErrorCode, Observation } from "#core/capability.ts";
 import type { Reason } from "#core/reason.ts";

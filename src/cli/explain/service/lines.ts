@@ -1,8 +1,8 @@
 import { styleText } from "node:util";
+import { stopStatusLines } from "#cli/deletion/stop-status.ts";
 import { hasHeldWrite } from "#cli/explain/explanation.ts";
 import { getReason, getWarnings, type ServiceExplanation } from "#cli/explain/service/explanation.ts";
 import { formatList } from "#cli/format-list.ts";
-import { stopStatusLines } from "#cli/deletion/stop-status.ts";
 import type { Write } from "#core/decision.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 import type { Service } from "#core/service/service.ts";
