@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { apiServer, clock, createIdentityCheck } from "#cli/doctor/api-server.ts";
 import type { Check, CheckContext, ListedNode } from "#cli/doctor/check.ts";
-import { deletionState, kubelets, relayLease, runChecks, secondCcm } from "#cli/doctor/checks.ts";
+import { runChecks } from "#cli/doctor/checks.ts";
+import { deletionState, kubelets, relayLease, secondCcm } from "#cli/doctor/cluster-state.ts";
 import {
   accountLimits,
   cloudCredentials,
