@@ -14,12 +14,6 @@ import { type Answers, askCloud, NO_ANSWERS } from "#functions/parts/ask-cloud.t
 import { type Batch, createBatch } from "#functions/parts/batch.ts";
 import { carryOut } from "#functions/parts/carry-out.ts";
 import { claimReservations } from "#functions/parts/claim-quota.ts";
-import {
-  createDeadline,
-  createPlatformFunction,
-  type FunctionContext,
-  type PlatformFunction,
-} from "#functions/parts/deadline.ts";
 import { type DeferredBatch, deferWrites } from "#functions/parts/defer-writes.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { logReport } from "#functions/parts/log-report.ts";
@@ -30,6 +24,12 @@ import {
   parseObjects,
   selectObjects,
 } from "#functions/parts/parse-objects.ts";
+import {
+  createDeadline,
+  createPlatformFunction,
+  type FunctionContext,
+  type PlatformFunction,
+} from "#functions/parts/platform-function.ts";
 import { createReservationLedger } from "#functions/parts/quota-ledger.ts";
 import { readStop } from "#functions/parts/read-stop.ts";
 import { traceInvocations } from "#functions/parts/trace-invocations.ts";

@@ -2,8 +2,8 @@ import { type Cluster, selectSettings } from "#config/cluster.ts";
 import type { AskContext, Controller } from "#core/controller.ts";
 import type { Event } from "#core/event.ts";
 import type { Stop } from "#core/stop.ts";
-import type { Deadline } from "#functions/parts/deadline.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
+import type { Deadline } from "#functions/parts/platform-function.ts";
 
 /** The state of one invocation, shared by all its parts. */
 export interface Invocation {

@@ -1,10 +1,10 @@
 import { getSignInRole } from "#config/sign-in.ts";
 import type { Controller } from "#core/controller.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
-import type { PlatformFunction } from "#functions/parts/deadline.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { openFunctionTracer } from "#functions/parts/function-tracer.ts";
 import { createLambdaDependencies } from "#functions/parts/lambda-dependencies.ts";
+import type { PlatformFunction } from "#functions/parts/platform-function.ts";
 
 /** Dependencies that only one function has. */
 export type ExtraDependencies = Pick<Dependencies, "fleetBrake">;

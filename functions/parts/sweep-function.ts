@@ -1,6 +1,6 @@
 import { getErrorMessage } from "#core/sanitize-text.ts";
-import { createDeadline, type FunctionContext } from "#functions/parts/deadline.ts";
 import type { LogLine } from "#functions/parts/log-report.ts";
+import { createDeadline, type FunctionContext } from "#functions/parts/platform-function.ts";
 import { type DispatchDependencies, type SweepResult, sweep } from "#sweep/dispatch.ts";
 import { parseSweepPayload } from "#sweep/payload.ts";
 

@@ -19,7 +19,7 @@ import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
-import type { PlatformFunction } from "#functions/parts/deadline.ts";
+import type { PlatformFunction } from "#functions/parts/platform-function.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";

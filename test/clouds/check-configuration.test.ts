@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { Cloud, ConfigurationCheck } from "#clouds/cloud.ts";
 import { createHcloudCloud } from "#clouds/hcloud/cloud.ts";
-import { createFixedToken } from "#clouds/http/create-authorizer.ts";
+import { createFixedToken } from "#clouds/http/authorizer.ts";
 import { createAuth } from "#clouds/openstack/auth.ts";
 import { createOpenStackCloud } from "#clouds/openstack/cloud.ts";
 import { createCattleCloud, createCattleSigner } from "#clouds/rancher/cattle/cloud.ts";

@@ -7,9 +7,9 @@ import { Report } from "#core/report.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { buildClusterEntry } from "#emulators/harness/clusters-file.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
-import type { FunctionContext } from "#functions/parts/deadline.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import type { LogLine } from "#functions/parts/log-report.ts";
+import type { FunctionContext } from "#functions/parts/platform-function.ts";
 import { buildRunningInstance, getAddress } from "#test/clouds/memory/running-instance.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Operation } from "#clouds/aws/quotas.ts";
 import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
-import { createTokenFile } from "#clouds/http/create-authorizer.ts";
+import { createTokenFile } from "#clouds/http/authorizer.ts";
 import type { FakeAnswer } from "#emulators/digitalocean/answer.ts";
 import { TOKEN } from "#emulators/digitalocean/names.ts";
 import { DENIED, THROTTLED, UNSUPPORTED } from "#platforms/aws/error-codes.ts";

@@ -8,8 +8,8 @@ import { buildWarning, describeIssue } from "#core/service/issue-decisions.ts";
 import { Service } from "#core/service/service.ts";
 import { SERVICE_VALIDATION, ValidationResult } from "#core/service/validation.ts";
 import type { ReadPath } from "#functions/parts/admission/signed-path.ts";
-import { createDeadline, type FunctionContext } from "#functions/parts/deadline.ts";
 import type { Log } from "#functions/parts/log-report.ts";
+import { createDeadline, type FunctionContext } from "#functions/parts/platform-function.ts";
 
 /** The dependencies of the function. */
 export interface AdmissionDependencies {

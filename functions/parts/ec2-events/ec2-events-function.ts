@@ -1,11 +1,11 @@
 import { getErrorMessage } from "#core/sanitize-text.ts";
-import { createDeadline, type FunctionContext } from "#functions/parts/deadline.ts";
 import {
   type Ec2EventResult,
   type Ec2EventsDependencies,
   requestResync,
 } from "#functions/parts/ec2-events/request-resync.ts";
 import { parseStateChange } from "#functions/parts/ec2-events/state-change.ts";
+import { createDeadline, type FunctionContext } from "#functions/parts/platform-function.ts";
 
 /** The handler that the platform calls; rejects with `Ec2EventRejected`, or if the clusters are unknown. */
 export type Ec2EventsFunction = (event: unknown, context: FunctionContext) => Promise<Ec2EventResult>;

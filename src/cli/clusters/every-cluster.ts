@@ -6,8 +6,8 @@ import {
   type ReachFlags,
 } from "#cli/clusters/reach-cluster.ts";
 import { ConfigurationError } from "#cli/configuration-error.ts";
-import { createEndingSignal } from "#cli/ending-signal.ts";
 import { formatCounted } from "#cli/format-list.ts";
+import { createEndingSignal } from "#cli/process.ts";
 import type { ClusterNeeds } from "#cli/settings/settings.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";

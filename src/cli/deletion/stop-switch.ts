@@ -4,7 +4,7 @@ import {
   parseManagementReference,
   readPodNamespace,
 } from "#cli/clusters/management-cluster.ts";
-import { logToStandardError } from "#cli/ending-signal.ts";
+import { logToStandardError } from "#cli/process.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { changeParameters, type ParameterWriter } from "#config/switch/change-parameters.ts";
 import { createConfigMapSwitch } from "#config/switch/config-map.ts";

@@ -2,7 +2,6 @@ import { ChecksFailedError } from "#cli/clusters/clusters.ts";
 import { type ActOnCluster, actOnClusters } from "#cli/clusters/every-cluster.ts";
 import type { ReachableCluster, ReachFlags } from "#cli/clusters/reach-cluster.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { createEndingSignal } from "#cli/ending-signal.ts";
 import { type Direction, formatHandover, judgeHandover } from "#cli/handover/handover-result.ts";
 import {
   describeNodeSecurityGroups,
@@ -13,6 +12,7 @@ import {
 } from "#cli/handover/one-at-a-time.ts";
 import { type OurSide, planOurSide } from "#cli/handover/our-side.ts";
 import { watchHandover } from "#cli/handover/watch-handover.ts";
+import { createEndingSignal } from "#cli/process.ts";
 import { type DurationRange, readDuration } from "#cli/settings/read-duration.ts";
 import { type Cluster, selectSettings } from "#config/cluster.ts";
 import { formatRemainingFlag, listHandedOver } from "#core/handover.ts";

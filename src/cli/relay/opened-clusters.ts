@@ -4,7 +4,7 @@ import { openAnyRegistry, type RegistrySettingFlags } from "#cli/clusters/manage
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { type FollowedSwitch, followNamedSwitch, type StopSwitchFlags } from "#cli/deletion/stop-switch.ts";
 import { toDryRun } from "#cli/dry-run.ts";
-import { onHangup } from "#cli/ending-signal.ts";
+import { onHangup } from "#cli/process.ts";
 import { type FollowedClusters, followClusters } from "#cli/relay/follow-clusters.ts";
 import { keepCluster } from "#cli/relay/keep-cluster.ts";
 import { log, type ServeOptions } from "#cli/relay/serve.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Worker } from "node:worker_threads";
 import { connectRelay } from "#cli/clusters/connect-identity.ts";
-import { onHangup } from "#cli/ending-signal.ts";
+import { onHangup } from "#cli/process.ts";
 import { followClusters } from "#cli/relay/follow-clusters.ts";
 import { FUNCTION_TIMEOUT_MS } from "#cli/relay/function-names.ts";
 import type { OpenedClusters } from "#cli/relay/opened-clusters.ts";

@@ -1,7 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import { connectRelay } from "#cli/clusters/connect-identity.ts";
 import { openFleetBrake } from "#cli/deletion/fleet-record.ts";
-import { logToStandardError } from "#cli/ending-signal.ts";
+import { logToStandardError } from "#cli/process.ts";
 import { connectAsFunction, createFallbackParts } from "#cli/relay/fallback.ts";
 import { FUNCTION_TIMEOUT_MS, readFunctionNames } from "#cli/relay/function-names.ts";
 import { keepCluster } from "#cli/relay/keep-cluster.ts";

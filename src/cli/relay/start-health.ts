@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { formatWarningLine } from "#cli/clusters/cluster-warnings.ts";
-import { onHangup } from "#cli/ending-signal.ts";
+import { onHangup } from "#cli/process.ts";
 import { log } from "#cli/relay/serve.ts";
 import type { StockFlag } from "#cli/settings/stock-flags.ts";
 import type { Cluster } from "#config/cluster.ts";

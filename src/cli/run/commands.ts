@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { outliveHangups } from "#cli/ending-signal.ts";
 import { addFunctionFlags, addServingFlags, listGivenFlags } from "#cli/flags.ts";
+import { outliveHangups } from "#cli/process.ts";
 import { keepHeapSmall } from "#cli/relay/small-heap.ts";
 
 /** Adds `run` and `relay`, which follow clusters; `mainURL` is the program that their worker threads start. */

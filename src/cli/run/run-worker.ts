@@ -1,7 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import { connectFunction, connectRelay } from "#cli/clusters/connect-identity.ts";
 import { openFleetBrake } from "#cli/deletion/fleet-record.ts";
-import { logToStandardError } from "#cli/ending-signal.ts";
+import { logToStandardError } from "#cli/process.ts";
 import { keepCluster } from "#cli/relay/keep-cluster.ts";
 import { RUN_WORKER, type RunWorkerData } from "#cli/relay/relay-worker-data.ts";
 import { startTracing } from "#cli/relay/start-tracing.ts";

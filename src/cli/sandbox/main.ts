@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { parse, stringify } from "yaml";
 import { openSecretFolder } from "#cli/clusters/clusters-file.ts";
-import { createEndingSignal } from "#cli/ending-signal.ts";
+import { createEndingSignal } from "#cli/process.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
 import { getSignInRole } from "#config/sign-in.ts";
 import { CONFIG_MAPS, formatCreationPath, LEASES, type Resource } from "#core/resources/resource.ts";

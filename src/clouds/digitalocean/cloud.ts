@@ -15,12 +15,12 @@ import {
 } from "#clouds/digitalocean/droplet.ts";
 import { listDroplets, listFew } from "#clouds/digitalocean/list-droplets.ts";
 import { readError } from "#clouds/digitalocean/read-list.ts";
-import { checkRegion } from "#clouds/digitalocean/tag-requests.ts";
+import { checkRegion } from "#clouds/digitalocean/requests.ts";
 import { type Api, type Authorize, createApi, createSigner } from "#clouds/http/api.ts";
+import { createAuthorizer } from "#clouds/http/authorizer.ts";
 import { createBudget, type Quota } from "#clouds/http/budget.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
 import { buildDependencies, formatUserAgent, type HttpCloudOptions } from "#clouds/http/cloud-options.ts";
-import { createAuthorizer } from "#clouds/http/create-authorizer.ts";
 import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { createLazyCapability } from "#clouds/lazy-capability.ts";

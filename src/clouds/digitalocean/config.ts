@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { BaseURL } from "#clouds/base-url.ts";
+import { BaseURL } from "#clouds/config-fields.ts";
 import { SecretReference } from "#platforms/secrets/reference.ts";
 
 /** A rate, also as the text of an environment variable. */

@@ -7,10 +7,10 @@ import {
 } from "#clouds/digitalocean/config.ts";
 import { checkOwnership, Droplet, DropletsPage } from "#clouds/digitalocean/droplet.ts";
 import { readError } from "#clouds/digitalocean/read-list.ts";
-import { checkRegionSlug, REGIONS_PATH } from "#clouds/digitalocean/tag-requests.ts";
+import { checkRegionSlug, REGIONS_PATH } from "#clouds/digitalocean/requests.ts";
+import { createAuthorizer } from "#clouds/http/authorizer.ts";
 import { buildUnansweredFault, classify } from "#clouds/http/classify.ts";
 import { createHttpClient, type HttpAnswer } from "#clouds/http/client.ts";
-import { createAuthorizer } from "#clouds/http/create-authorizer.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { type CheckResult, reportFailure, reportOk, reportWarning } from "#core/check-result.ts";

@@ -14,10 +14,10 @@ import {
   ServersPage,
 } from "#clouds/hcloud/server.ts";
 import { type Api, type Authorize, createApi, createSigner } from "#clouds/http/api.ts";
+import { createAuthorizer } from "#clouds/http/authorizer.ts";
 import { createBudget, type Quota } from "#clouds/http/budget.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
 import { buildDependencies, formatUserAgent, type HttpCloudOptions } from "#clouds/http/cloud-options.ts";
-import { createAuthorizer } from "#clouds/http/create-authorizer.ts";
 import type { CallContext } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { type NumberedPage, readAllPages } from "#clouds/listed/all-pages.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { BaseURL, Switch } from "#clouds/base-url.ts";
+import { BaseURL, Switch } from "#clouds/config-fields.ts";
 import { parseLabelSelector, requiresLabel } from "#clouds/hcloud/label-selector.ts";
 import { SecretReference } from "#platforms/secrets/reference.ts";
 

@@ -5,7 +5,7 @@ import { findNetwork } from "#clouds/hcloud/network.ts";
 import { readError } from "#clouds/hcloud/read-error.ts";
 import { checkOwnership, Server, ServersPage } from "#clouds/hcloud/server.ts";
 import { createSigner } from "#clouds/http/api.ts";
-import { createAuthorizer } from "#clouds/http/create-authorizer.ts";
+import { createAuthorizer } from "#clouds/http/authorizer.ts";
 import { createDoctorApi } from "#clouds/http/doctor-api.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { ObjectName } from "#clouds/base-url.ts";
+import { ObjectName } from "#clouds/config-fields.ts";
 import { parseCidr } from "#core/cidr.ts";
 
 /** How keepalived forwards packets. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { ObjectName } from "#clouds/base-url.ts";
+import { ObjectName } from "#clouds/config-fields.ts";
 
 /** The default class of kube-vip's Services. */
 export const DEFAULT_CLASS = "kube-vip.io/kube-vip-class";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { BaseURL, Switch } from "#clouds/base-url.ts";
+import { BaseURL, Switch } from "#clouds/config-fields.ts";
 import { type Cidr, isWithin, parseCidr } from "#core/cidr.ts";
 import { parseIp } from "#core/ip.ts";
 import type { NodeAddress } from "#core/node/node.ts";

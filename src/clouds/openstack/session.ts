@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { BaseURL } from "#clouds/base-url.ts";
+import { BaseURL } from "#clouds/config-fields.ts";
 import type { Api } from "#clouds/http/api.ts";
 import type { CallContext } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";

@@ -1,9 +1,9 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import { type Authorize, createApi, createSigner } from "#clouds/http/api.ts";
+import { createAuthorizer } from "#clouds/http/authorizer.ts";
 import { createBudget } from "#clouds/http/budget.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
 import { buildDependencies, formatUserAgent, type HttpCloudOptions } from "#clouds/http/cloud-options.ts";
-import { createAuthorizer } from "#clouds/http/create-authorizer.ts";
 import type { Environment } from "#clouds/provider.ts";
 import {
   type Distribution,

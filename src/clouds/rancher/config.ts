@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { BaseURL } from "#clouds/base-url.ts";
+import { BaseURL } from "#clouds/config-fields.ts";
 import { INSTANCE_TYPE_LABELS, REGION_LABELS, ZONE_LABELS } from "#core/contracts.ts";
 import { SecretReference } from "#platforms/secrets/reference.ts";
 

@@ -1,6 +1,6 @@
 import type { Diagnosis } from "#clouds/diagnosis.ts";
 import { createSigner } from "#clouds/http/api.ts";
-import { createAuthorizer } from "#clouds/http/create-authorizer.ts";
+import { createAuthorizer } from "#clouds/http/authorizer.ts";
 import { createDoctorApi } from "#clouds/http/doctor-api.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import type { Environment } from "#clouds/provider.ts";

@@ -1,5 +1,5 @@
 import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
-import { createFixedToken } from "#clouds/http/create-authorizer.ts";
+import { createFixedToken } from "#clouds/http/authorizer.ts";
 import { buildErrorAnswer, type FakeAnswer } from "#emulators/digitalocean/answer.ts";
 import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
 import { TAG, TOKEN } from "#emulators/digitalocean/names.ts";

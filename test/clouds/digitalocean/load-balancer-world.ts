@@ -1,7 +1,7 @@
 import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
 import { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
 import { digitalOceanLoadBalancerModel } from "#clouds/digitalocean/load-balancers/model.ts";
-import { createFixedToken } from "#clouds/http/create-authorizer.ts";
+import { createFixedToken } from "#clouds/http/authorizer.ts";
 import { buildErrorAnswer, type FakeAnswer, type FakeRequest } from "#emulators/digitalocean/answer.ts";
 import { activate } from "#emulators/digitalocean/load-balancers.ts";
 import { REGION, TAG, TOKEN, VPC } from "#emulators/digitalocean/names.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
 import { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
 import { digitalocean } from "#clouds/digitalocean/provider.ts";
-import { createFixedToken } from "#clouds/http/create-authorizer.ts";
+import { createFixedToken } from "#clouds/http/authorizer.ts";
 import { buildErrorAnswer, type FakeAnswer } from "#emulators/digitalocean/answer.ts";
 import { REGION, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
 import { startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";

@@ -1,8 +1,8 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
 import { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
+import { createFixedToken } from "#clouds/http/authorizer.ts";
 import type { HttpCloudOptions } from "#clouds/http/cloud-options.ts";
-import { createFixedToken } from "#clouds/http/create-authorizer.ts";
 import type { FakeDroplet } from "#emulators/digitalocean/droplets.ts";
 import { REGION, TAG, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
 import { type FakeDigitalOcean, startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";

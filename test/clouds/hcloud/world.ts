@@ -1,6 +1,6 @@
 import { createHcloudCloud } from "#clouds/hcloud/cloud.ts";
 import { HcloudCloudConfig } from "#clouds/hcloud/config.ts";
-import { createFixedToken } from "#clouds/http/create-authorizer.ts";
+import { createFixedToken } from "#clouds/http/authorizer.ts";
 import { buildNode } from "#test/clouds/builders.ts";
 import { createFakedWorld, type FakedWorld } from "#test/clouds/faked-world.ts";
 import {

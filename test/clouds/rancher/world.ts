@@ -1,4 +1,4 @@
-import { createFixedToken } from "#clouds/http/create-authorizer.ts";
+import { createFixedToken } from "#clouds/http/authorizer.ts";
 import { createRancherCloud } from "#clouds/rancher/cloud.ts";
 import type { Distribution } from "#clouds/rancher/config.ts";
 import { createFakedWorld, type FakedWorld } from "#test/clouds/faked-world.ts";

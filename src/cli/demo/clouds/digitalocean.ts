@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { CLOUD_LATENCY_MS, type DemoCloud } from "#cli/demo/clouds/demo-cloud.ts";
 import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
 import { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
-import { createTokenFile } from "#clouds/http/create-authorizer.ts";
+import { createTokenFile } from "#clouds/http/authorizer.ts";
 import { REGION, TAG, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
 import { startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
 

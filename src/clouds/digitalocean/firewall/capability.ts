@@ -2,7 +2,7 @@ import * as z from "zod";
 import { isInPlace, isTagged, type Owner } from "#clouds/digitalocean/load-balancers/ownership.ts";
 import { listLoadBalancers } from "#clouds/digitalocean/load-balancers/requests.ts";
 import { readList } from "#clouds/digitalocean/read-list.ts";
-import { createCalls, toActionAnswer } from "#clouds/digitalocean/tag-requests.ts";
+import { createCalls, toActionAnswer } from "#clouds/digitalocean/requests.ts";
 import type { Api, ApiRequest } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
 import { answerInOrder } from "#clouds/http/capability-calls.ts";

@@ -6,7 +6,7 @@ import {
   type Owner,
 } from "#clouds/digitalocean/load-balancers/ownership.ts";
 import { listLoadBalancers } from "#clouds/digitalocean/load-balancers/requests.ts";
-import { createCalls, tagLoadBalancers, toActionAnswer } from "#clouds/digitalocean/tag-requests.ts";
+import { createCalls, tagLoadBalancers, toActionAnswer } from "#clouds/digitalocean/requests.ts";
 import type { Api } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
 import { answerInOrder } from "#clouds/http/capability-calls.ts";

@@ -19,7 +19,7 @@ import {
   replaceLoadBalancer,
 } from "#clouds/digitalocean/load-balancers/requests.ts";
 import type { DigitalOceanState } from "#clouds/digitalocean/load-balancers/state.ts";
-import { createCalls, toActionAnswer } from "#clouds/digitalocean/tag-requests.ts";
+import { createCalls, toActionAnswer } from "#clouds/digitalocean/requests.ts";
 import type { Api } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
 import type { CallContext } from "#clouds/http/meter.ts";

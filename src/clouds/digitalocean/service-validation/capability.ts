@@ -27,7 +27,7 @@ import {
   readLoadBalancer,
 } from "#clouds/digitalocean/load-balancers/requests.ts";
 import { isAllowed, type LoadBalancerConfiguration } from "#clouds/digitalocean/load-balancers/state.ts";
-import { createCalls } from "#clouds/digitalocean/tag-requests.ts";
+import { createCalls } from "#clouds/digitalocean/requests.ts";
 import type { Api } from "#clouds/http/api.ts";
 import type { Budget } from "#clouds/http/budget.ts";
 import { answerInOrder } from "#clouds/http/capability-calls.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
 import { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
-import { createFixedToken } from "#clouds/http/create-authorizer.ts";
+import { createFixedToken } from "#clouds/http/authorizer.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import type { FakeLoadBalancer } from "#emulators/digitalocean/load-balancers.ts";
 import { REGION, TOKEN, VPC } from "#emulators/digitalocean/names.ts";

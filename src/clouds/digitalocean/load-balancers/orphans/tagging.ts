@@ -6,7 +6,7 @@ import {
   tagLoadBalancers,
   toActionAnswer,
   untagLoadBalancer,
-} from "#clouds/digitalocean/tag-requests.ts";
+} from "#clouds/digitalocean/requests.ts";
 import type { Api } from "#clouds/http/api.ts";
 import type { CallContext } from "#clouds/http/meter.ts";
 import type { ActionAnswer } from "#core/capability.ts";
