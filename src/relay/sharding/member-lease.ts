@@ -128,7 +128,7 @@ export interface ReplicaLease {
   readonly renewal: string;
 }
 
-/** Informative only; live-replicas.ts defines how long replicas wait for each other. */
+/** Informative only; lease-membership.ts defines how long replicas wait for each other. */
 const LEASE_SECONDS = 5;
 
 /** Parses the Lease of a replica; undefined for any other object. */

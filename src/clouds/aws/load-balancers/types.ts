@@ -95,7 +95,7 @@ export interface DesiredNodeRules extends ClusterIdentity {
 export type PlanNodeRules = (desired: DesiredNodeRules, vpc: VpcState) => PlanResult<readonly Issue[]>;
 
 /**
- * Removes groups that are ours by tag and unused (`vpc/remove-groups.ts`). One still in use is retried later;
+ * Removes groups that are ours by tag and unused (`vpc/front-group.ts`). One still in use is retried later;
  * one that an unchangeable group names stays.
  */
 export type PlanRemovedGroups = (
