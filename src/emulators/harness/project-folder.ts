@@ -10,6 +10,7 @@ export const PROJECT_FOLDER: string = findProjectFolder(dirname(fileURLToPath(im
 
 /** Returns the nearest folder with a package.json; the module's own without one, as for a copied program. */
 function findProjectFolder(folder: string): string {
-  const candidates = [folder, dirname(folder), dirname(dirname(folder))];
+  const parent = dirname(dirname(folder));
+  const candidates = [folder, dirname(folder), parent, dirname(parent)];
   return candidates.find((each) => existsSync(join(each, "package.json"))) ?? folder;
 }
