@@ -1,12 +1,12 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connectCluster } from "#cli/clusters/reach-cluster.ts";
 import { explain } from "#cli/explain/explain.ts";
 import { parseSubject } from "#cli/explain/find-cluster.ts";
 import { explainService } from "#cli/explain/service/explain-service.ts";
 import { buildServiceExplanation, findServiceRemedy } from "#cli/explain/service/explanation.ts";
 import { formatServiceExplanation } from "#cli/explain/service/lines.ts";
-import { connectCluster } from "#cli/clusters/reach-cluster.ts";
 import { createMemoryCloud } from "#clouds/memory/cloud.ts";
 import type { MemoryLoadBalancer } from "#clouds/memory/load-balancers/model.ts";
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";

@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ConfigurationError } from "#cli/configuration-error.ts";
 import { connectCluster, connectClusters, type ReachFlags } from "#cli/clusters/reach-cluster.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import { type ClusterInReach, startClusterInReach } from "#test/cli/cluster-in-reach.ts";
 
 let world: ClusterInReach;

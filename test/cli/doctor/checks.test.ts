@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import type { ReachableCluster } from "#cli/clusters/reach-cluster.ts";
 import { apiServer, clock, createIdentityCheck } from "#cli/doctor/api-server.ts";
 import type { Check, CheckContext, ListedNode } from "#cli/doctor/check.ts";
 import { runChecks } from "#cli/doctor/checks.ts";
-import { deletionState, kubelets, relayLease, secondCcm } from "#cli/doctor/cluster-state.ts";
 import {
   accountLimits,
   cloudCredentials,
@@ -14,11 +14,11 @@ import {
   subnets,
   tags,
 } from "#cli/doctor/cloud.ts";
+import { deletionState, kubelets, relayLease, secondCcm } from "#cli/doctor/cluster-state.ts";
 import { listServices } from "#cli/doctor/context.ts";
 import { formatFindings } from "#cli/doctor/doctor.ts";
 import { lambdaConcurrency } from "#cli/doctor/lambda.ts";
 import { createPermissionsCheck } from "#cli/doctor/permissions.ts";
-import type { ReachableCluster } from "#cli/clusters/reach-cluster.ts";
 import type { Diagnosis, NetworkDiagnosis } from "#clouds/diagnosis.ts";
 import { Cluster } from "#config/cluster.ts";
 import { type CheckResult, reportFailure, reportOk } from "#core/check-result.ts";
