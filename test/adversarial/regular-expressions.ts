@@ -12,16 +12,16 @@ export interface FoundExpression {
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FOLDERS = [
-  "core",
-  "platforms",
-  "clouds",
-  "config",
-  "kube",
   "functions",
-  "relay",
-  "delivery",
-  "sweep",
-  "tracing",
+  "src/core",
+  "src/platforms",
+  "src/clouds",
+  "src/config",
+  "src/kube",
+  "src/relay",
+  "src/delivery",
+  "src/sweep",
+  "src/tracing",
 ];
 
 /** Matches a possible literal. Other text that looks like one does no harm. */

@@ -36,7 +36,7 @@ describe("the packed tarball, installed into an empty folder", () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "tarball-"));
     const stage = join(folder, "stage");
-    for (const name of ["package.json", "LICENSE", "README.md", "infra", "docs", "core"]) {
+    for (const name of ["package.json", "LICENSE", "README.md", "infra", "docs", "src"]) {
       await cp(join(ROOT, name), join(stage, name), { recursive: true });
     }
     await cp(await getBuiltCommandLine(), join(stage, "dist"), { recursive: true });

@@ -6,7 +6,7 @@ import { LOAD_BALANCER_MODELS } from "#clouds/providers.ts";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Clouds that have routes to pods, or tags on the machines of nodes. */
-const NODE_RESOURCES = readdirSync(`${ROOT}clouds`, { withFileTypes: true }).flatMap(({ name }) =>
+const NODE_RESOURCES = readdirSync(`${ROOT}src/clouds`, { withFileTypes: true }).flatMap(({ name }) =>
   ["routes", "tags"].flatMap((resource) =>
     existsSync(`${ROOT}src/clouds/${name}/${resource}`) ? [`${name}/${resource}`] : [],
   ),
