@@ -125,7 +125,7 @@ export const Write = z.discriminatedUnion("on", [ClusterWrite, CloudAction]);
 export type Write = z.output<typeof Write>;
 
 /**
- * A Kubernetes Event to record, as data: a reason and code of the catalogue (`src/core/cluster-events.ts`) with
+ * A Kubernetes Event to record, as data: a reason and code of the catalogue (`src/core/event-catalog.ts`) with
  * its facts. It contains no sentence; `code` is part of its name.
  */
 export const ClusterEvent = z

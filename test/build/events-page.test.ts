@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { EVENTS } from "#core/cluster-events.ts";
 import { CONDITIONS } from "#core/csr/conditions.ts";
+import { EVENTS } from "#core/event-catalog.ts";
 import { FACTS } from "#core/message-template.ts";
 
 const page = await readFile(new URL("../../docs/reference/events.md", import.meta.url), "utf8");

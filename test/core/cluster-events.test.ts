@@ -3,7 +3,6 @@ import {
   buildClusterEvent,
   type CatalogEvent,
   type ClusterEventReason,
-  EVENTS,
   isCatalogEvent,
   isDispensable,
   isEmittedOnce,
@@ -12,6 +11,7 @@ import {
 } from "#core/cluster-events.ts";
 import { buildCondition, CONDITIONS } from "#core/csr/conditions.ts";
 import { ClusterEvent } from "#core/decision.ts";
+import { EVENTS } from "#core/event-catalog.ts";
 import { FACTS, type FactName, listFactNames } from "#core/message-template.ts";
 import {
   getInstanceIdFact,

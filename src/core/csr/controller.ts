@@ -7,7 +7,6 @@ import {
   NODES_GROUP,
   type ParseCertificateRequest,
 } from "#core/csr/csr.ts";
-import { buildRequestWarnings, limitRequestWarnings } from "#core/csr/events.ts";
 import {
   getAgeSeconds,
   type Issue,
@@ -16,6 +15,7 @@ import {
   retryAfterIssue,
 } from "#core/csr/issues.ts";
 import { findRequestingNode } from "#core/csr/related-node.ts";
+import { buildRequestWarnings, limitRequestWarnings } from "#core/csr/request-warnings.ts";
 import { csrWatch } from "#core/csr/watch.ts";
 import type { ApproveWrite, ClusterEvent, Decision } from "#core/decision.ts";
 import { leaveUnchanged, planEach, skip, toReference } from "#core/decisions.ts";

@@ -1,65 +1,64 @@
-import { buildClusterEvent, type CodeOf } from "#core/cluster-events.ts";
-import type { CertificateSigningRequest } from "#core/csr/csr.ts";
-import type { ClusterEvent, Decision } from "#core/decision.ts";
-import { toReference } from "#core/decisions.ts";
-import type { Node } from "#core/node/node.ts";
-import { NODES } from "#core/resources/resource.ts";
-import { getNameFact, listUsageFacts, type TenantFact } from "#core/tenant-fact.ts";
+import { CONDITIONS, type DenialCode } from "#core/csr/conditions.ts";
 
-/**
- * Returns Warnings about a certificate that is not issued: one on the request, and one on its node if the
- * cluster has it. A node's Warning is recorded once in ten minutes per code, so several requests of one node
- * need their own.
- */
-export function buildRequestWarnings(
-  node: Node | undefined,
-  csr: CertificateSigningRequest,
-  code: CodeOf<"ServingCertificate">,
-  names: readonly TenantFact[] = [],
-): ClusterEvent[] {
-  const facts = { request: getNameFact(csr), usages: listUsageFacts(csr), names };
-  const warning = buildClusterEvent("ServingCertificate", code, facts);
-  return node === undefined ? [warning] : [{ ...warning, about: toReference(NODES, node) }, warning];
-}
+const NOT_APPROVED = "CertificateSigningRequest {request} is not approved";
 
-/**
- * Limits on the Warnings on requests in one batch. A node that floods the cluster with requests must not also
- * flood it with Events.
- */
-const MAX_IN_BATCH = 20;
-const MAX_OF_NODE_IN_BATCH = 5;
+/** Sentences of the Events that report a denial to a node: those of the condition. */
+type Denials = {
+  readonly [Code in DenialCode]: {
+    readonly sentence: `CertificateSigningRequest {request} is denied: ${(typeof CONDITIONS)[Code]["sentence"]}`;
+    readonly when: string;
+  };
+};
 
-/**
- * Drops the Warnings on requests beyond the limits of a batch; those on nodes stay. The first request of
- * every node gets its Warning before the second one of any node.
- */
-export function limitRequestWarnings(decisions: readonly Decision[]): readonly Decision[] {
-  const perNode = new Map<string, number>();
-  const ranked = decisions.flatMap((decision, index) => {
-    if (!listEvents(decision).some(isOnRequest)) return [];
-    const node = findWarnedNode(decision);
-    const rank = perNode.get(node) ?? 0;
-    perNode.set(node, rank + 1);
-    return rank < MAX_OF_NODE_IN_BATCH ? [{ index, rank }] : [];
-  });
-  const kept = ranked.toSorted((a, b) => a.rank - b.rank).slice(0, MAX_IN_BATCH);
-  const told = new Set(kept.map(({ index }) => index));
-  return decisions.map((decision, index) =>
-    "events" in decision && !told.has(index)
-      ? { ...decision, events: decision.events.filter((event) => !isOnRequest(event)) }
-      : decision,
-  );
-}
+const { InstanceVerified: _, ...DENIED } = CONDITIONS;
+const DENIALS = Object.fromEntries(
+  Object.entries(DENIED).map(([code, { sentence, when }]) => [
+    code,
+    { sentence: `CertificateSigningRequest {request} is denied: ${sentence}`, when },
+  ]),
+) as unknown as Denials;
 
-function listEvents(decision: Decision): readonly ClusterEvent[] {
-  return "events" in decision ? decision.events : [];
-}
-
-function isOnRequest({ about }: ClusterEvent): boolean {
-  return about === undefined;
-}
-
-/** The uid of the node with the Warning; requests without a node count as one node's. */
-function findWarnedNode(decision: Decision): string {
-  return listEvents(decision).find((event) => !isOnRequest(event))?.about?.uid ?? "";
-}
+/** The Events about certificate requests, by reason and code, for `src/core/event-catalog.ts`. */
+export const CSR_EVENTS = {
+  ServingCertificate: {
+    type: "Warning",
+    on: "Node, CertificateSigningRequest",
+    atMost: { CertificateSigningRequest: 1_000 },
+    says: {
+      ...DENIALS,
+      InstanceNotFound: {
+        sentence: `${NOT_APPROVED}: no instance of the cloud is known to be both the node's and this cluster's`,
+        when: "The request waits for a minute and longer: there is no such instance, it is not the cluster's, or it may not be seen.",
+      },
+      InstanceNotRunning: {
+        sentence: `${NOT_APPROVED}: the node's instance is not running`,
+        when: "The request waits for a minute and longer.",
+      },
+      Ambiguous: {
+        sentence: `${NOT_APPROVED}: the cloud has more than one instance of this cluster for the node`,
+        when: "At once.",
+      },
+      ForeignProviderID: {
+        sentence: `${NOT_APPROVED}: the node's provider ID is another cloud's`,
+        when: "At once.",
+      },
+      InvalidProviderID: {
+        sentence: `${NOT_APPROVED}: the node's provider ID names no instance`,
+        when: "At once.",
+      },
+      NameNotOfInstance: {
+        sentence: `${NOT_APPROVED}: the cloud does not give these names for the node's instance: {names}`,
+        when: "The request names what the cloud does not give.",
+      },
+      RequestTooLarge: { sentence: `${NOT_APPROVED}: it is too large to be read`, when: "At once." },
+      RequestUnreadable: {
+        sentence: `${NOT_APPROVED}: it cannot be read without doubt`,
+        when: "At once.",
+      },
+      RequestUnusual: {
+        sentence: `${NOT_APPROVED}: it asks for what no kubelet asks for`,
+        when: "The request has parts that a kubelet's has not.",
+      },
+    },
+  },
+} as const;

@@ -1,6 +1,6 @@
 import type { CodeOf } from "#core/cluster-events.ts";
 import type { CertificateSigningRequest } from "#core/csr/csr.ts";
-import { buildRequestWarnings } from "#core/csr/events.ts";
+import { buildRequestWarnings } from "#core/csr/request-warnings.ts";
 import type { Decision } from "#core/decision.ts";
 import { retry, toReference } from "#core/decisions.ts";
 import type { Node } from "#core/node/node.ts";

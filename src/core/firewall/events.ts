@@ -2,7 +2,7 @@ const NOTHING_OPENED = "Ports that Services open meanwhile are not reached from 
 const ASK = "Ask the operator of the cloud controller, whose log has details.";
 
 /**
- * The Events of the cluster's firewall, by reason and code, for the catalogue in `src/core/cluster-events.ts`.
+ * The Events of the cluster's firewall, by reason and code, for `src/core/event-catalog.ts`.
  */
 export const FIREWALL_EVENTS = {
   SyncFirewallFailed: {

@@ -1,7 +1,7 @@
 const COULD_NOT = "Could not create a route to {networks} for node {node}:";
 
 /**
- * The Events of routes, by reason and code, for the catalogue in `src/core/cluster-events.ts`; the reason is the
+ * The Events of routes, by reason and code, for `src/core/event-catalog.ts`; the reason is the
  * stock controller's.
  */
 export const ROUTE_EVENTS = {

@@ -4,7 +4,7 @@ const LASTS =
   "it is asked again. Nothing has to be done in the cluster; if it lasts, ask the operator of the cloud controller, whose log has details.";
 
 /**
- * The Events on Services, by reason and code, for the catalogue in `src/core/cluster-events.ts`. Reasons equal
+ * The Events on Services, by reason and code, for `src/core/event-catalog.ts`. Reasons equal
  * the stock controller's.
  */
 export const SERVICE_EVENTS = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { buildRequestWarnings, limitRequestWarnings } from "#core/csr/events.ts";
+import { buildRequestWarnings, limitRequestWarnings } from "#core/csr/request-warnings.ts";
 import type { Decision } from "#core/decision.ts";
 import { leaveUnchanged, retry, toReference } from "#core/decisions.ts";
 import type { Node } from "#core/node/node.ts";
