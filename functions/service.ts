@@ -1,5 +1,5 @@
-import { firewallController } from "#core/firewall/controller.ts";
-import { tagsController } from "#core/service/tags/controller.ts";
+import { firewallController } from "#core/digitalocean/firewall/controller.ts";
+import { tagsController } from "#core/digitalocean/load-balancer-tags/controller.ts";
 import { createLambdaFunction } from "#functions/parts/lambda-function.ts";
 import { orphanController, serviceController } from "#functions/parts/service-controller.ts";
 

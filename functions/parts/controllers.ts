@@ -13,8 +13,10 @@ const CONTROLLERS: Readonly<Record<string, () => Promise<Controller>>> = {
   "service-lb-controller": async () =>
     (await import("#functions/parts/service-controller.ts")).serviceController,
   "service-lb-orphans": async () => (await import("#functions/parts/service-controller.ts")).orphanController,
-  "service-lb-tags": async () => (await import("#core/service/tags/controller.ts")).tagsController,
-  "firewall-controller": async () => (await import("#core/firewall/controller.ts")).firewallController,
+  "service-lb-tags": async () =>
+    (await import("#core/digitalocean/load-balancer-tags/controller.ts")).tagsController,
+  "firewall-controller": async () =>
+    (await import("#core/digitalocean/firewall/controller.ts")).firewallController,
   "node-route-controller": async () => (await import("#core/route/controller.ts")).routeController,
   tagging: async () => (await import("#functions/parts/tagging-controller.ts")).taggingController,
 };

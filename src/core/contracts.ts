@@ -92,6 +92,9 @@ export const EXCLUDE_FROM_LOAD_BALANCERS_LABEL = "node.kubernetes.io/exclude-fro
  */
 export const SOURCE_RANGES_ANNOTATION = "service.beta.kubernetes.io/load-balancer-source-ranges";
 
+/** The annotation with the ID of a Service's load balancer, as a stock controller writes it. */
+export const LOAD_BALANCER_ID_ANNOTATION = "kubernetes.digitalocean.com/load-balancer-id";
+
 /** The `source.component` of the Events of load balancers: the stock controller's. */
 export const SERVICE_EVENT_SOURCE = "service-controller";
 

@@ -1,5 +1,5 @@
 import { CSR_EVENTS } from "#core/csr/events.ts";
-import { FIREWALL_EVENTS } from "#core/firewall/events.ts";
+import { FIREWALL_EVENTS } from "#core/digitalocean/firewall/events.ts";
 import type { MessageTemplate } from "#core/message-template.ts";
 import { NODE_EVENTS } from "#core/node/events.ts";
 import { NODE_LIFECYCLE_EVENTS } from "#core/node-lifecycle/events.ts";

@@ -105,9 +105,8 @@ export function getFieldFact({ field = "" }: IssueFields): TenantFact {
   return toTenantFact(FIELD.test(field) ? field : "");
 }
 
-/** A field of a Service, or the name of an annotation for Kubernetes controllers. */
-const FIELD =
-  /^(?:(?:spec|metadata)(?:\.[A-Za-z]+(?:\[\d+\])?)+|(?:[a-z0-9-]+\.)*(?:kubernetes\.io|serverless-ccm\.io|kube-vip\.io|k8s\.co|digitalocean\.com|oraclecloud\.com)\/[\w.-]+)$/;
+/** A field of a Service, or the name of an annotation with the domain of its controller. */
+const FIELD = /^(?:(?:spec|metadata)(?:\.[A-Za-z]+(?:\[\d+\])?)+|(?:[a-z0-9-]+\.)+[a-z]+\/[\w.-]+)$/;
 
 /** Returns the value of a field if the Service really contains it; any other value is left out. */
 export function getValueFact({ value = "" }: IssueFields, { metadata, spec }: Service): TenantFact {

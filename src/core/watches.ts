@@ -1,11 +1,11 @@
 import type { Watch } from "#core/controller.ts";
 import { csrWatch } from "#core/csr/watch.ts";
-import { firewallWatch } from "#core/firewall/watch.ts";
+import { firewallWatch } from "#core/digitalocean/firewall/watch.ts";
+import { tagsWatch } from "#core/digitalocean/load-balancer-tags/watch.ts";
 import { nodeWatch } from "#core/node/watch.ts";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 import { routeWatch } from "#core/route/watch.ts";
 import { orphanWatch } from "#core/service/orphans/watch.ts";
-import { tagsWatch } from "#core/service/tags/watch.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import { taggingWatch } from "#core/tagging/watch.ts";
 

@@ -95,7 +95,7 @@ const hasController = (name: string): boolean => !["sweep", "ec2-events", "admis
 
 /** The additional controllers of a function. */
 const CONTROLLERS_BESIDE: Readonly<Record<string, readonly string[]>> = {
-  service: ["src/core/firewall/controller.ts"],
+  service: ["src/core/digitalocean/firewall/controller.ts"],
 };
 
 /** Parts of clouds without an SDK; cloud-bundles.test.ts checks their sizes. */

@@ -19,6 +19,7 @@ const refused = [
   ["core", "#kube/client/transport.ts"],
   ["core", "node:fs"],
   ["core", "yaml"],
+  ["core", "#core/digitalocean/firewall/watch.ts"],
   ["platforms", "#clouds/cloud.ts"],
   ["platforms", "#config/cluster.ts"],
   ["platforms", "#relay/relay.ts"],

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { Cluster } from "#config/cluster.ts";
 import type { Controller } from "#core/controller.ts";
-import { firewallController } from "#core/firewall/controller.ts";
+import { firewallController } from "#core/digitalocean/firewall/controller.ts";
 import type { ObjectReport } from "#core/report.ts";
-import { tagsController } from "#core/service/tags/controller.ts";
+import { tagsController } from "#core/digitalocean/load-balancer-tags/controller.ts";
 import { buildFirewall } from "#emulators/digitalocean/firewalls.ts";
 import { REGION, TAG, VPC } from "#emulators/digitalocean/names.ts";
 import { startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";

@@ -90,7 +90,7 @@ export const SERVICE_EVENTS = {
       },
     },
   },
-  /** DigitalOcean's controller emits it in addition to `SyncLoadBalancerFailed`. */
+  /** Some stock controllers emit it in addition to `SyncLoadBalancerFailed`. */
   LoadBalancerConfigError: {
     type: "Warning",
     on: "Service",

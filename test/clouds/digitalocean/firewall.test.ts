@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { DecisionContext } from "#core/controller.ts";
 import type { Decision } from "#core/decision.ts";
-import { firewallController } from "#core/firewall/controller.ts";
-import { ANNOTATIONS } from "#core/firewall/exposed-service.ts";
-import { CREATE, EVERYWHERE, UPDATE } from "#core/firewall/state.ts";
+import { firewallController } from "#core/digitalocean/firewall/controller.ts";
+import { ANNOTATIONS } from "#core/digitalocean/exposed-service.ts";
+import { CREATE, EVERYWHERE, UPDATE } from "#core/digitalocean/firewall/state.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { buildErrorAnswer } from "#emulators/digitalocean/answer.ts";
 import { buildFirewall, type FakeFirewall } from "#emulators/digitalocean/firewalls.ts";
@@ -15,7 +15,7 @@ import {
   buildContext,
   buildNodePortService,
   CLUSTER,
-} from "#test/core/firewall/world.ts";
+} from "#test/core/digitalocean/firewall/world.ts";
 
 const NAME = "k8s-public";
 const CONFIG = { publicAccessFirewall: { name: NAME, tags: [TAG] } };

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Decision } from "#core/decision.ts";
-import { ANNOTATIONS } from "#core/firewall/exposed-service.ts";
-import { tagsController } from "#core/service/tags/controller.ts";
+import { ANNOTATIONS } from "#core/digitalocean/exposed-service.ts";
+import { tagsController } from "#core/digitalocean/load-balancer-tags/controller.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { buildErrorAnswer } from "#emulators/digitalocean/answer.ts";
 import { VPC } from "#emulators/digitalocean/names.ts";
@@ -12,7 +12,7 @@ import {
   buildContext,
   CLUSTER,
   type RawTraits,
-} from "#test/core/firewall/world.ts";
+} from "#test/core/digitalocean/firewall/world.ts";
 
 const CONFIG = { clusterID: "7b1c" };
 const CLUSTER_TAG = "k8s:7b1c";

@@ -54,6 +54,9 @@ describe("a Warning", () => {
     ["kubernetes.digitalocean.com/load-balancer-id", true],
     ["kubernetes.digitalocean.com/firewall-managed", true],
     ["service.kubernetes.io/do-loadbalancer-disown", true],
+    ["cloud.example.com/load-balancer-size", true],
+    ["https://cloud.example.com/secret", false],
+    ["secret/name", false],
     ["ports", false],
     ["spec", false],
   ])("takes %s for a field: %s", (field, isField) => {

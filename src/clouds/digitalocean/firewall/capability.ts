@@ -20,7 +20,7 @@ import {
   type FirewallRule,
   type FirewallState,
   UPDATE,
-} from "#core/firewall/state.ts";
+} from "#core/digitalocean/firewall/state.ts";
 
 /** Dependencies that a cluster's firewall shares with the rest of its cloud. */
 export interface FirewallDependencies {

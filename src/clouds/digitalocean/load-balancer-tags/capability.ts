@@ -15,8 +15,13 @@ import type { ClosableCapability } from "#clouds/lazy-capability.ts";
 import { buildInvalid, toFailure } from "#clouds/outcome.ts";
 import type { ActionAnswer, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
+import {
+  TAG,
+  TagParameters,
+  TagsQuestion,
+  type TagsState,
+} from "#core/digitalocean/load-balancer-tags/state.ts";
 import type { Service } from "#core/service/service.ts";
-import { TAG, TagParameters, TagsQuestion, type TagsState } from "#core/service/tags/state.ts";
 
 /** Dependencies that load balancer tags share with the rest of a cluster's cloud. */
 export interface TagsDependencies {

@@ -1,7 +1,10 @@
 import * as z from "zod";
-import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
+import {
+  LOAD_BALANCER_ANNOTATION,
+  LOAD_BALANCER_FINALIZER,
+  LOAD_BALANCER_ID_ANNOTATION,
+} from "#core/contracts.ts";
 import type { DecisionContext, Related, RelatedObjects } from "#core/controller.ts";
-import { ANNOTATIONS } from "#core/firewall/exposed-service.ts";
 import type { Reason } from "#core/reason.ts";
 import { formatObjectKey, SERVICES } from "#core/resources/resource.ts";
 
@@ -32,7 +35,7 @@ const Named = z.object({
     name: z.string(),
     uid: z.string(),
     annotations: z
-      .looseObject({ [ANNOTATIONS.loadBalancerID]: z.string().max(MAX_ID) })
+      .looseObject({ [LOAD_BALANCER_ID_ANNOTATION]: z.string().max(MAX_ID) })
       .optional()
       .catch(undefined),
   }),
@@ -46,7 +49,7 @@ export const livingServices: Related = {
     const named = Named.safeParse(object).data;
     if (named === undefined) return undefined;
     const { metadata, spec } = named;
-    const loadBalancerID = metadata.annotations?.[ANNOTATIONS.loadBalancerID].trim() ?? "";
+    const loadBalancerID = metadata.annotations?.[LOAD_BALANCER_ID_ANNOTATION].trim() ?? "";
     const isPlain = spec?.type !== undefined && spec.type !== "LoadBalancer";
     return {
       ...{ key: formatObjectKey(metadata), uid: normalizeUid(metadata.uid) },

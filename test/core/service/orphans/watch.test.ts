@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
-import { ANNOTATIONS } from "#core/firewall/exposed-service.ts";
+import {
+  LOAD_BALANCER_ANNOTATION,
+  LOAD_BALANCER_FINALIZER,
+  LOAD_BALANCER_ID_ANNOTATION,
+} from "#core/contracts.ts";
 import { findOrphans } from "#core/service/orphans/audit.ts";
 import {
   isHolder,
@@ -46,10 +49,10 @@ describe("the audit of orphaned load balancers", () => {
   });
 
   test.each<[string, unknown, string | undefined]>([
-    ["names a load balancer", { [ANNOTATIONS.loadBalancerID]: " lb-lost " }, "lb-lost"],
+    ["names a load balancer", { [LOAD_BALANCER_ID_ANNOTATION]: " lb-lost " }, "lb-lost"],
     ["has other annotations", { other: "a" }, undefined],
-    ["names an empty ID", { [ANNOTATIONS.loadBalancerID]: " " }, undefined],
-    ["names an ID that is too long", { [ANNOTATIONS.loadBalancerID]: "a".repeat(65) }, undefined],
+    ["names an empty ID", { [LOAD_BALANCER_ID_ANNOTATION]: " " }, undefined],
+    ["names an ID that is too long", { [LOAD_BALANCER_ID_ANNOTATION]: "a".repeat(65) }, undefined],
     ["has invalid annotations", 7, undefined],
   ])("knows the load balancer of a Service that %s", (_given, annotations, named) => {
     const object = { metadata: { namespace: "default", name: "heir", uid: "2-2", annotations } };

@@ -9,6 +9,7 @@ import {
   splitItems,
 } from "#clouds/annotations/readers.ts";
 import { canonicalizeCidr, canonicalizeIp } from "#core/cidr.ts";
+import { LOAD_BALANCER_ID_ANNOTATION } from "#core/contracts.ts";
 import type { Service } from "#core/service/service.ts";
 
 /** The id of a load balancer, a certificate or a subnet; nothing else may become part of a path. */
@@ -122,7 +123,7 @@ export function formatAnnotationName(suffix: AnnotationSuffix): string {
 }
 
 /** The id of a Service's load balancer; we write it, as the stock controller does. */
-export const ID_ANNOTATION = "kubernetes.digitalocean.com/load-balancer-id";
+export const ID_ANNOTATION = LOAD_BALANCER_ID_ANNOTATION;
 
 /** Says that the load balancer is left to another owner. */
 export const DISOWN_ANNOTATION = "service.kubernetes.io/do-loadbalancer-disown";

@@ -3,10 +3,15 @@ import { SERVICE_EVENT_SOURCE } from "#core/contracts.ts";
 import type { AskContext, Controller } from "#core/controller.ts";
 import type { CloudAction, Decision } from "#core/decision.ts";
 import { change, leaveUnchanged, planEach, retry, skip, toReference } from "#core/decisions.ts";
-import { selectServices } from "#core/firewall/exposed-service.ts";
+import { selectServices } from "#core/digitalocean/exposed-service.ts";
+import {
+  LOAD_BALANCER_TAGS,
+  TAG,
+  type TagsQuestion,
+  TagsState,
+} from "#core/digitalocean/load-balancer-tags/state.ts";
+import { formatClusterTag, tagsWatch } from "#core/digitalocean/load-balancer-tags/watch.ts";
 import { NAMESPACES } from "#core/resources/resource.ts";
-import { LOAD_BALANCER_TAGS, TAG, type TagsQuestion, TagsState } from "#core/service/tags/state.ts";
-import { formatClusterTag, tagsWatch } from "#core/service/tags/watch.ts";
 
 /** The cloud's answer about tags. */
 type TagsAnswer =

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { DecisionContext } from "#core/controller.ts";
 import type { Decision } from "#core/decision.ts";
-import { ANNOTATIONS } from "#core/firewall/exposed-service.ts";
-import { tagsController } from "#core/service/tags/controller.ts";
-import { tagsWatch } from "#core/service/tags/watch.ts";
+import { ANNOTATIONS } from "#core/digitalocean/exposed-service.ts";
+import { tagsController } from "#core/digitalocean/load-balancer-tags/controller.ts";
+import { tagsWatch } from "#core/digitalocean/load-balancer-tags/watch.ts";
 import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
 import {
   BALANCER,
@@ -11,7 +11,7 @@ import {
   buildContext,
   buildNodePortService,
   CLUSTER,
-} from "#test/core/firewall/world.ts";
+} from "#test/core/digitalocean/firewall/world.ts";
 
 const SETTINGS: Settings = { ...DEFAULT_SETTINGS, cloud: { provider: "digitalocean", clusterID: "7b1c" } };
 const annotations = { [ANNOTATIONS.loadBalancerID]: BALANCER };

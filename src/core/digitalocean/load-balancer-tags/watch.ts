@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { CLUSTER, type ClusterObject } from "#core/cluster-object.ts";
 import type { Watch } from "#core/controller.ts";
-import { exposedServices } from "#core/firewall/exposed-service.ts";
+import { exposedServices } from "#core/digitalocean/exposed-service.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import type { Settings } from "#core/settings.ts";
 

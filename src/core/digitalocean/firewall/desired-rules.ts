@@ -3,9 +3,9 @@ import {
   type ExposedService,
   type Exposure,
   type Port,
-} from "#core/firewall/exposed-service.ts";
-import { EVERYWHERE, type FirewallRule, normalizeRules } from "#core/firewall/state.ts";
-import type { FirewallSettings } from "#core/firewall/watch.ts";
+} from "#core/digitalocean/exposed-service.ts";
+import { EVERYWHERE, type FirewallRule, normalizeRules } from "#core/digitalocean/firewall/state.ts";
+import type { FirewallSettings } from "#core/digitalocean/firewall/watch.ts";
 import { parseGoBoolean } from "#core/go-boolean.ts";
 
 /** An annotation of a Service with an invalid value. Its ports are those without the annotation. */

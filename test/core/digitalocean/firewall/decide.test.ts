@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import { renderEvent } from "#core/cluster-events.ts";
 import type { AskContext } from "#core/controller.ts";
 import type { CloudAction, Decision } from "#core/decision.ts";
-import { firewallController } from "#core/firewall/controller.ts";
-import { ANNOTATIONS } from "#core/firewall/exposed-service.ts";
-import { CREATE, OUTBOUND, UPDATE } from "#core/firewall/state.ts";
-import { firewallWatch } from "#core/firewall/watch.ts";
+import { ANNOTATIONS } from "#core/digitalocean/exposed-service.ts";
+import { firewallController } from "#core/digitalocean/firewall/controller.ts";
+import { CREATE, OUTBOUND, UPDATE } from "#core/digitalocean/firewall/state.ts";
+import { firewallWatch } from "#core/digitalocean/firewall/watch.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import {
   BALANCER,
@@ -22,7 +22,7 @@ import {
   open,
   SETTINGS,
   TAG,
-} from "#test/core/firewall/world.ts";
+} from "#test/core/digitalocean/firewall/world.ts";
 
 const WEB = buildNodePortService("web", [30080]);
 const ALL_PORTS = OUTBOUND.map((rule) => ({ ...rule, ports: rule.protocol === "icmp" ? "0" : "all" }));

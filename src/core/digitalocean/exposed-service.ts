@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { LOAD_BALANCER_ID_ANNOTATION } from "#core/contracts.ts";
 import type { Related, RelatedObjects } from "#core/controller.ts";
 import { formatCanonicalJson } from "#core/hash.ts";
 import { formatObjectKey, SERVICES } from "#core/resources/resource.ts";
@@ -8,7 +9,7 @@ import { Service } from "#core/service/service.ts";
 /** The annotation keys with which a Service configures the firewall. */
 export const ANNOTATIONS = {
   managed: "kubernetes.digitalocean.com/firewall-managed",
-  loadBalancerID: "kubernetes.digitalocean.com/load-balancer-id",
+  loadBalancerID: LOAD_BALANCER_ID_ANNOTATION,
   type: "service.beta.kubernetes.io/do-loadbalancer-type",
   network: "service.beta.kubernetes.io/do-loadbalancer-network",
 } as const;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { buildDesiredRules, listNamedLoadBalancers } from "#core/firewall/desired-rules.ts";
-import { ANNOTATIONS, exposedServices, selectServices } from "#core/firewall/exposed-service.ts";
-import { normalizeRules } from "#core/firewall/state.ts";
-import { parseFirewallSettings } from "#core/firewall/watch.ts";
+import { ANNOTATIONS, exposedServices, selectServices } from "#core/digitalocean/exposed-service.ts";
+import { buildDesiredRules, listNamedLoadBalancers } from "#core/digitalocean/firewall/desired-rules.ts";
+import { normalizeRules } from "#core/digitalocean/firewall/state.ts";
+import { parseFirewallSettings } from "#core/digitalocean/firewall/watch.ts";
 import {
   BALANCER,
   buildBalancedService,
@@ -12,7 +12,7 @@ import {
   buildRule,
   open,
   SETTINGS,
-} from "#test/core/firewall/world.ts";
+} from "#test/core/digitalocean/firewall/world.ts";
 
 function rulesOf(services: readonly unknown[], cloud: Record<string, unknown> = {}, known = [BALANCER]) {
   const { related } = buildContext(services);

@@ -4,12 +4,12 @@ import { SERVICE_EVENT_SOURCE } from "#core/contracts.ts";
 import type { Controller, DecisionContext, RejectedAction } from "#core/controller.ts";
 import type { ClusterEvent, Decision } from "#core/decision.ts";
 import { change, leaveUnchanged, planEach, retry, toReference } from "#core/decisions.ts";
+import { selectServices } from "#core/digitalocean/exposed-service.ts";
 import {
   buildDesiredRules,
   type InvalidAnnotation,
   listNamedLoadBalancers,
-} from "#core/firewall/desired-rules.ts";
-import { selectServices } from "#core/firewall/exposed-service.ts";
+} from "#core/digitalocean/firewall/desired-rules.ts";
 import {
   CREATE,
   type DesiredFirewall,
@@ -20,13 +20,13 @@ import {
   normalizeRules,
   OUTBOUND,
   UPDATE,
-} from "#core/firewall/state.ts";
+} from "#core/digitalocean/firewall/state.ts";
 import {
   AUDIT_SECONDS,
   type FirewallSettings,
   firewallWatch,
   parseFirewallSettings,
-} from "#core/firewall/watch.ts";
+} from "#core/digitalocean/firewall/watch.ts";
 import { formatCanonicalJson } from "#core/hash.ts";
 import type { ObjectReference, Reason } from "#core/reason.ts";
 import { NAMESPACES, SERVICES } from "#core/resources/resource.ts";

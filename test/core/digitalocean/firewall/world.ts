@@ -1,15 +1,15 @@
 import type { ClusterObject } from "#core/cluster-object.ts";
 import type { DecisionContext, Subject } from "#core/controller.ts";
 import type { CloudAction, Decision } from "#core/decision.ts";
-import { type FirewallAnswer, firewallController } from "#core/firewall/controller.ts";
-import { exposedServices } from "#core/firewall/exposed-service.ts";
+import { exposedServices } from "#core/digitalocean/exposed-service.ts";
+import { type FirewallAnswer, firewallController } from "#core/digitalocean/firewall/controller.ts";
 import {
   EVERYWHERE,
   type Firewall,
   type FirewallRule,
   type FirewallState,
   OUTBOUND,
-} from "#core/firewall/state.ts";
+} from "#core/digitalocean/firewall/state.ts";
 import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
 
 export const NAME = "k8s-public";
