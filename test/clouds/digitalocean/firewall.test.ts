@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { DecisionContext } from "#core/controller.ts";
 import type { Decision } from "#core/decision.ts";
-import { firewallController } from "#core/digitalocean/firewall/controller.ts";
 import { ANNOTATIONS } from "#core/digitalocean/exposed-service.ts";
+import { firewallController } from "#core/digitalocean/firewall/controller.ts";
 import { CREATE, EVERYWHERE, UPDATE } from "#core/digitalocean/firewall/state.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { buildErrorAnswer } from "#emulators/digitalocean/answer.ts";
