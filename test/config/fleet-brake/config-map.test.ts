@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { createConfigMapRecord } from "#config/fleet-brake/config-map-record.ts";
 import { impersonate } from "#kube/client/transport.ts";
@@ -68,7 +68,8 @@ describeWithPart("control-plane", "a record in a ConfigMap of a management clust
         }),
       });
     const store = as("serverless-ccm-fleet");
-    const read = await store.read(signal);
+    // The API server's authorizer learns of new roles a moment later.
+    const read = await vi.waitFor(() => store.read(signal), { timeout: 30_000, interval: 50 });
     if (read.kind === "absent") throw new Error("it was not made");
     expect(read.text).toBe("");
     expect(await store.swap("{}", read.version, signal)).toBe(true);
