@@ -95,7 +95,11 @@ const hasController = (name: string): boolean => !["sweep", "ec2-events", "admis
 
 /** The additional controllers of a function. */
 const CONTROLLERS_BESIDE: Readonly<Record<string, readonly string[]>> = {
-  service: ["src/core/digitalocean/firewall/controller.ts"],
+  service: [
+    "src/core/digitalocean/firewall/controller.ts",
+    "src/core/digitalocean/load-balancer-tags/controller.ts",
+    "src/core/service/orphans/controller.ts",
+  ],
 };
 
 /** Parts of clouds without an SDK; cloud-bundles.test.ts checks their sizes. */
@@ -144,10 +148,10 @@ describe("a function's bundle", () => {
     expect(own).toContain(`functions/${name}.ts`);
   });
 
-  test.each(names)("%s: contains one controller, or none if it makes no decisions", (name) => {
-    const controllers = inputsOf(name).filter((input) => /^src\/core\/[^/]+\/controller\.ts$/.test(input));
-    const beside = CONTROLLERS_BESIDE[name] ?? [];
-    expect(controllers).toEqual(hasController(name) ? [...beside, `src/core/${name}/controller.ts`] : []);
+  test.each(names)("%s: contains its controllers alone, or none if it makes no decisions", (name) => {
+    const controllers = inputsOf(name).filter((input) => /^src\/core\/.+\/controller\.ts$/.test(input));
+    const own = hasController(name) ? [`src/core/${name}/controller.ts`] : [];
+    expect(controllers.sort()).toEqual([...own, ...(CONTROLLERS_BESIDE[name] ?? [])].sort());
   });
 
   test.each(names)("%s: loads the fleet brake's record only if it deletes nodes, and on demand", (name) => {
