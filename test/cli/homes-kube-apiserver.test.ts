@@ -168,7 +168,12 @@ describeWithBoth("every command on every cluster registry", (binaries, motoProgr
       ["brake", ["blue", ...REACH], 0, /^brake +not pulled$/m],
       ["explain", ["node-1", "blue", ...REACH], 0, /node-1/],
       ["doctor", ["blue", ...REACH], 0, /^ok +permissions of relay /m],
-      ["shadow", ["blue", "--once", ...REACH], 1, /^other: aws-cloud-controller-manager, at work/m],
+      [
+        "handover",
+        ["blue", "--check", "--once", ...REACH],
+        1,
+        /^other: aws-cloud-controller-manager, at work/m,
+      ],
       ["stop", [], 0, /^nothing is stopped$/m],
       ["handover", ["blue", "--dry-run", ...REACH], 0, /policies\.dryRun of blue in .*: true → false/],
       ["handback", ["blue", "--dry-run", ...REACH], 0, /policies\.dryRun of blue in .* is true already/],

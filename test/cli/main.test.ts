@@ -19,7 +19,6 @@ describe("help", () => {
     [["explain", "--help"]],
     [["decide", "--help"]],
     [["cost", "--help"]],
-    [["shadow", "--help"]],
     [["handover", "--help"]],
     [["handback", "--help"]],
     [["clusters", "--help"]],

@@ -30,32 +30,32 @@ afterAll(async () => {
   await stage?.close();
 });
 
-test("a shadow next to the stock controller finds no difference, in existing and in joining nodes", async () => {
+test("a check next to the stock controller finds no difference, in existing and in joining nodes", async () => {
   await stage.startStock();
   const before = await joinMixed();
   await stage.untilUp(before);
-  const shadow = stage.command("shadow", ...(await stage.flags()), "--for", "25s");
+  const check = stage.command("handover", "--check", ...(await stage.flags()), "--for", "25s");
   const during = await joinMixed();
   await stage.untilUp(during);
-  const { code, stdout, stderr } = await shadow;
+  const { code, stdout, stderr } = await check;
   expect(`${stdout}${stderr}`).toContain(`compared ${before.length + during.length} nodes: no difference`);
   expect(stdout).toContain(`other: ${STOCK}, at work`);
   expect(code).toBe(0);
 });
 
-test("a shadow names the stock controller's differences, and exits with 1", async () => {
+test("a check names the stock controller's differences, and exits with 1", async () => {
   const [node] = await joinMixed();
   const name = node?.privateDnsName ?? "";
   await stage.untilUp(node ? [node] : []);
   const label = "topology.k8s.aws/zone-id";
   const path = `/metadata/labels/${label.replace("/", "~1")}`;
   await stage.cluster.patch(name, [{ op: "add", path, value: "elsewhere" }]);
-  const ended = await stage.command("shadow", ...(await stage.flags()), "--once");
+  const ended = await stage.command("handover", "--check", ...(await stage.flags()), "--once");
   expect(ended.stdout).toContain(`LabelDiffers  ${name} ${label}`);
   expect(ended.stdout).toContain('theirs: "elsewhere"');
   expect(ended.code).toBe(1);
   const ignored = await stage.command(
-    "shadow",
+    ...["handover", "--check"],
     ...(await stage.flags()),
     ...["--once", "--ignore", `LabelDiffers:${label}`],
   );

@@ -52,7 +52,7 @@ export interface HandoverStage {
   startOurs(...flags: readonly string[]): Promise<Running>;
   /** Runs one of our commands to its end. */
   command(...flags: readonly string[]): Promise<Ended>;
-  /** Returns the flags with which `run` or `shadow` reach the cluster without a clusters file. */
+  /** Returns the flags with which `run` or `handover --check` reach the cluster without a clusters file. */
   flags(): Promise<readonly string[]>;
   /**
    * Launches instances and registers their nodes, all at once. The nodes are Ready, as after a kubelet's

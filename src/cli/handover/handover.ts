@@ -27,8 +27,8 @@ import { listAll } from "#kube/follow/list.ts";
 
 /** The flags of `handover` and `handback`, as typed. */
 export interface HandoverFlags extends ReachFlags {
-  /** The duration of the verification. */
-  readonly for: string;
+  /** The duration of the verification; a minute without it. */
+  readonly for?: string | undefined;
   /** Prints the plan only. */
   readonly dryRun?: boolean | undefined;
   /**
@@ -56,7 +56,7 @@ export async function runHandover(
   flags: HandoverFlags,
   write: Write,
 ): Promise<void> {
-  const forMs = readFor(flags.for);
+  const forMs = readFor(flags.for ?? "60s");
   const act: ActOnCluster = (reached, tell, fleet) =>
     handOver({ direction, reached, flags, forMs, write: tell, onLeftUndone: fleet.halt });
   return actOnClusters(name, flags, act, { write, noCloud: true });

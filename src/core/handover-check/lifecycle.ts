@@ -1,8 +1,8 @@
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
 import type { Decision } from "#core/decision.ts";
+import { applyWrites, type Difference } from "#core/handover-check/compare.ts";
 import type { Node } from "#core/node/node.ts";
 import { hasShutdownTaint } from "#core/node/taints.ts";
-import { applyWrites, type Difference } from "#core/shadow/compare.ts";
 
 /**
  * Returns the instance annotation that our initialization of a node would write; undefined if the decision

@@ -1,8 +1,8 @@
 import type { Decision, Write } from "#core/decision.ts";
+import { isCloudLabel } from "#core/handover-check/observed-node.ts";
 import { applyOperations, isSameJson } from "#core/json-patch.ts";
 import { sortAddressesByType } from "#core/node/addresses.ts";
 import type { Node } from "#core/node/node.ts";
-import { isCloudLabel } from "#core/shadow/observed-node.ts";
 
 /** The result of a comparison: differences, or that the cloud could not be asked. */
 export type CompareResult =

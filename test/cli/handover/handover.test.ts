@@ -36,11 +36,11 @@ async function joined(number: number, quirks: Quirks = {}): Promise<void> {
   await initializeAsStock(admin, await register(admin, number), getInstance(number), quirks);
 }
 
-describe("shadow", () => {
+describe("handover --check", () => {
   test("finds no difference in existing nodes, and writes nothing", async () => {
     await joined(1);
     await joined(2);
-    const ended = await command("shadow", "--once");
+    const ended = await command("handover", "--check", "--once");
     expect(ended.stdout).toContain(`other: ${STOCK}, at work`);
     expect(ended.stdout).toContain("compared 2 nodes: no difference");
     expect(ended.code).toBe(0);
@@ -52,7 +52,7 @@ describe("shadow", () => {
 
   test("prints each difference with both values, and ends with 1", async () => {
     await joined(1, { zone: "zone-b" });
-    const ended = await command("shadow", "--once");
+    const ended = await command("handover", "--check", "--once");
     const lines = ["failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"].map(
       (label) => `LabelDiffers  node-1 ${label}\n    ours:   "zone-a"\n    theirs: "zone-b"`,
     );
@@ -63,15 +63,21 @@ describe("shadow", () => {
 
   test("does not count known differences", async () => {
     await joined(1, { zone: "zone-b" });
-    const one = await command("shadow", "--once", "--ignore", "LabelDiffers:topology.kubernetes.io/zone");
+    const one = await command(
+      "handover",
+      "--check",
+      "--once",
+      "--ignore",
+      "LabelDiffers:topology.kubernetes.io/zone",
+    );
     expect(one.stderr).toContain("1 difference (LabelDiffers 1) on 1 node; 1 that --ignore names");
     expect(one.code).toBe(1);
-    expect((await command("shadow", "--once", "--ignore", "LabelDiffers")).code).toBe(0);
+    expect((await command("handover", "--check", "--once", "--ignore", "LabelDiffers")).code).toBe(0);
   });
 
   test("compares a joining node with its state before, once both writes are complete", async () => {
     await joined(1);
-    const ending = command("shadow", "--for", "12s");
+    const ending = command("handover", "--check", "--for", "12s");
     await watched();
     const name = await register(admin, 2);
     await sleep(300);
@@ -84,7 +90,7 @@ describe("shadow", () => {
   test("names a node that was initialized although we would not have done it", async () => {
     await writeFile(instancesFile, JSON.stringify({ instances: [] }));
     await joined(1);
-    const ended = await command("shadow", "--once");
+    const ended = await command("handover", "--check", "--once");
     expect(ended.stdout).toContain('InitializedByThemAlone  node-1\n    ours:   "InstanceNotFound');
     expect(ended.code).toBe(1);
   });
@@ -109,7 +115,7 @@ describe("shadow", () => {
     ],
   ])("reports clearly that %s, and ends with 2", async (_, prepare, words) => {
     await prepare();
-    const ended = await command("shadow", "--once");
+    const ended = await command("handover", "--check", "--once");
     expect(ended.stderr).toContain(words);
     expect(ended.code).toBe(2);
   });
@@ -118,14 +124,33 @@ describe("shadow", () => {
     [["--ignore", "Nonsense"], '"Nonsense" is no code of a difference'],
     [["--for", "soon"], '"soon" is no duration'],
     [["--for", "10m", "--once"], "cannot be combined with --once"],
+    [["--dry-run"], "--dry-run: cannot be combined with --check"],
+    [["--anyway"], "--anyway: cannot be combined with --check"],
   ])("rejects %s", async (flags, words) => {
-    const ended = await command("shadow", ...flags);
+    const ended = await command("handover", "--check", ...flags);
     expect(ended.stderr).toContain(words);
     expect(ended.code).toBe(2);
   });
 });
 
+test("shadow is an earlier name of it, and says so", async () => {
+  await joined(1, { zone: "zone-b" });
+  const ended = await command("shadow", "--once", "--ignore", "LabelDiffers");
+  expect(ended.stderr).toContain(
+    "shadow is deprecated and absent from the next version: use handover --check",
+  );
+  expect(ended.stdout).toContain("compared 1 node: no difference");
+  expect(ended.code).toBe(0);
+});
+
 describe("handover", () => {
+  test("rejects flags that only --check has", async () => {
+    const ended = await command("handover", "--once", "--ignore", "LabelDiffers");
+    expect(ended.stderr).toContain("--once: needs --check");
+    expect(ended.stderr).toContain("--ignore: needs --check");
+    expect(ended.code).toBe(2);
+  });
+
   test("with --dry-run prints what would happen, and changes nothing", async () => {
     await joined(1);
     const ended = await command("handover", "--dry-run");
@@ -208,10 +233,10 @@ describe("with --all", () => {
     expect(text).toBe(clustersText(false) + dead + faulty);
   });
 
-  test("shadow compares in every cluster, and ends with 1 if one differs", async () => {
+  test("--check compares in every cluster, and ends with 1 if one differs", async () => {
     await twoClusters();
     await joined(1, { zone: "zone-b" });
-    const ended = await everyCluster("shadow", "--once");
+    const ended = await everyCluster("handover", "--check", "--once");
     expect(ended.code).toBe(1);
     expect(ended.stdout).toContain("tenant-b: LabelDiffers  node-1 topology.kubernetes.io/zone");
     expect(ended.stdout).toMatch(/^tenant-a {2}failed {5}compared 1 node: 2 differences/m);
@@ -219,8 +244,8 @@ describe("with --all", () => {
   });
 
   test.each([
-    ["shadow", [], "--all: needs --once, or --for"],
-    ["shadow", ["--once", "tenant-a"], "--all: cannot be combined with tenant-a"],
+    ["handover", ["--check"], "--all: needs --once, or --for"],
+    ["handover", ["--check", "--once", "tenant-a"], "--all: cannot be combined with tenant-a"],
     ["handback", ["tenant-a"], "--all: cannot be combined with tenant-a"],
     ["brake", ["tenant-a"], "--all: cannot be combined with tenant-a"],
   ])("%s %j is rejected", async (name, flags, words) => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createLifecycles } from "#cli/shadow/lifecycles.ts";
-import { createTally } from "#cli/shadow/tally.ts";
+import { createLifecycles } from "#cli/handover/check/lifecycles.ts";
+import { createTally } from "#cli/handover/check/tally.ts";
 import { SHUTDOWN_TAINT } from "#core/contracts.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
@@ -70,7 +70,7 @@ function withStatus(status: string, taints: NonNullable<Node["spec"]["taints"]>)
 
 const { uid } = buildInitializedNode().metadata;
 
-describe("a shadow of the node lifecycle", () => {
+describe("a check of the node lifecycle", () => {
   test("reports nothing about a Ready node, or one whose instance runs", async () => {
     const followed = follow(buildFoundAnswer());
     followed.seen(ready());
@@ -110,7 +110,7 @@ describe("a shadow of the node lifecycle", () => {
     ],
   ])("judges the deletion of a node whose instance %s", async (_, answer, expected) => {
     const followed = follow(answer);
-    // The brake also holds in a shadow: with fewer nodes none would be deleted.
+    // The brake also holds in a check: with fewer nodes none would be deleted.
     for (const other of ["b", "c", "d"])
       followed.seen({ ...ready(), metadata: { ...ready().metadata, uid: other } });
     followed.seen(notReady());

@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { INSTANCE_ANNOTATION, SHUTDOWN_TAINT } from "#core/contracts.ts";
 import type { Decision, Write } from "#core/decision.ts";
-import { decideNode } from "#core/node/decide.ts";
-import { patchNode } from "#core/node/decisions.ts";
-import type { Node } from "#core/node/node.ts";
-import { addShutdownTaint, removeShutdownTaint } from "#core/node/taints.ts";
 import {
   compareDeletion,
   compareLifecycle,
   getWrittenIdentity,
   isDeletion,
   withIdentity,
-} from "#core/shadow/lifecycle.ts";
+} from "#core/handover-check/lifecycle.ts";
+import { decideNode } from "#core/node/decide.ts";
+import { patchNode } from "#core/node/decisions.ts";
+import type { Node } from "#core/node/node.ts";
+import { addShutdownTaint, removeShutdownTaint } from "#core/node/taints.ts";
 import {
   buildFoundAnswer,
   buildInitializedNode,

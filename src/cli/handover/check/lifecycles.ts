@@ -1,14 +1,19 @@
-import type { Judge } from "#cli/shadow/judge.ts";
-import type { Tally } from "#cli/shadow/tally.ts";
+import type { Judge } from "#cli/handover/check/judge.ts";
+import type { Tally } from "#cli/handover/check/tally.ts";
 import { STATE_CONFIG_MAP, SYSTEM_NAMESPACE } from "#core/contracts.ts";
 import type { Controller, ReadState } from "#core/controller.ts";
 import type { Decision } from "#core/decision.ts";
+import { type DifferenceCode, isPassing } from "#core/handover-check/compare.ts";
+import {
+  compareDeletion,
+  compareLifecycle,
+  isDeletion,
+  withIdentity,
+} from "#core/handover-check/lifecycle.ts";
 import type { Node } from "#core/node/node.ts";
 import { isReady, needsWork } from "#core/node-lifecycle/needs-work.ts";
 import { STATE_KEY, STATE_VERSION } from "#core/node-lifecycle/state.ts";
 import type { NodeSettings } from "#core/settings.ts";
-import { type DifferenceCode, isPassing } from "#core/shadow/compare.ts";
-import { compareDeletion, compareLifecycle, isDeletion, withIdentity } from "#core/shadow/lifecycle.ts";
 
 /**
  * Nodes that are not Ready, or were not when they disappeared, for a comparison with the other node lifecycle
@@ -154,7 +159,7 @@ function createEmptyState(): unknown {
   return {
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: { namespace: SYSTEM_NAMESPACE, name: STATE_CONFIG_MAP, uid: "shadow", resourceVersion: "1" },
+    metadata: { namespace: SYSTEM_NAMESPACE, name: STATE_CONFIG_MAP, uid: "check", resourceVersion: "1" },
     data: { [STATE_KEY]: JSON.stringify({ version: STATE_VERSION }) },
   };
 }

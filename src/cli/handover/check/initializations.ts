@@ -1,11 +1,11 @@
-import type { Judge } from "#cli/shadow/judge.ts";
-import type { Tally } from "#cli/shadow/tally.ts";
+import type { Judge } from "#cli/handover/check/judge.ts";
+import type { Tally } from "#cli/handover/check/tally.ts";
 import type { Controller } from "#core/controller.ts";
+import { compareInitialized, isPassing } from "#core/handover-check/compare.ts";
+import { getWrittenIdentity } from "#core/handover-check/lifecycle.ts";
+import { type ObservedNode, restoreUninitialized } from "#core/handover-check/observed-node.ts";
 import type { Node } from "#core/node/node.ts";
 import { isUninitialized } from "#core/node/taints.ts";
-import { compareInitialized, isPassing } from "#core/shadow/compare.ts";
-import { getWrittenIdentity } from "#core/shadow/lifecycle.ts";
-import { type ObservedNode, restoreUninitialized } from "#core/shadow/observed-node.ts";
 
 /** Nodes that another controller initializes, followed until they can be compared. */
 export interface Initializations {

@@ -1,12 +1,12 @@
 import { formatCounted } from "#cli/format-list.ts";
-import { formatJsonLine } from "#core/log-text.ts";
-import { sanitizeText } from "#core/sanitize-text.ts";
 import {
   type Difference,
   type DifferenceCode,
   type IgnoredDifference,
   isIgnored,
-} from "#core/shadow/compare.ts";
+} from "#core/handover-check/compare.ts";
+import { formatJsonLine } from "#core/log-text.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 
 /** Why a node was not compared. */
 export type SkipReason =

@@ -1,16 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
-import type { InstanceAnswer } from "#core/instance.ts";
-import { decideNode } from "#core/node/decide.ts";
-import type { Node } from "#core/node/node.ts";
 import {
   applyWrites,
   compareInitialized,
   DIFFERENCE_CODES,
   isIgnored,
   parseIgnored,
-} from "#core/shadow/compare.ts";
-import { isCloudLabel, parseObservedNode, restoreUninitialized } from "#core/shadow/observed-node.ts";
+} from "#core/handover-check/compare.ts";
+import { isCloudLabel, parseObservedNode, restoreUninitialized } from "#core/handover-check/observed-node.ts";
+import type { InstanceAnswer } from "#core/instance.ts";
+import { decideNode } from "#core/node/decide.ts";
+import type { Node } from "#core/node/node.ts";
 import {
   buildExternalAddress,
   buildFoundAnswer,

@@ -38,14 +38,14 @@ export function createJudge(cluster: Cluster, cloud: Cloud): Judge {
     dependencies: {
       clusters: async () => cluster,
       cloud: async () => cloud,
-      api: () => Promise.reject(new Error("a shadow writes nothing")),
+      api: () => Promise.reject(new Error("a check writes nothing")),
       now: () => new Date(),
     },
     cluster,
     controller,
     event: {
       version: EVENT_VERSION,
-      id: `shadow-${reason}`,
+      id: `check-${reason}`,
       cluster: cluster.name,
       clusterHash: cluster.hash,
       controller: controller.name,
@@ -56,7 +56,7 @@ export function createJudge(cluster: Cluster, cloud: Cloud): Judge {
     },
     deadline: { signal: AbortSignal.timeout(ASK_TIMEOUT_MS), settleMs: 0 },
     now: new Date(),
-    clock: "shadow",
+    clock: "check",
   });
 
   async function plan(

@@ -2,33 +2,37 @@ import { ChecksFailedError } from "#cli/clusters/clusters.ts";
 import { type ActOnCluster, actOnClusters } from "#cli/clusters/every-cluster.ts";
 import type { ReachableCluster, ReachFlags } from "#cli/clusters/reach-cluster.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { createInitializations } from "#cli/handover/check/initializations.ts";
+import { createJudge } from "#cli/handover/check/judge.ts";
+import { createLifecycles } from "#cli/handover/check/lifecycles.ts";
+import { createTally, type Tally } from "#cli/handover/check/tally.ts";
 import { findOthers } from "#cli/handover/one-at-a-time.ts";
 import { createEndingSignal } from "#cli/process.ts";
 import { type DurationRange, readDuration } from "#cli/settings/read-duration.ts";
-import { createInitializations } from "#cli/shadow/initializations.ts";
-import { createJudge } from "#cli/shadow/judge.ts";
-import { createLifecycles } from "#cli/shadow/lifecycles.ts";
-import { createTally, type Tally } from "#cli/shadow/tally.ts";
 import { loadCloud } from "#clouds/providers.ts";
 import { buildWatchContext, type Cluster } from "#config/cluster.ts";
+import { DIFFERENCE_CODES, type IgnoredDifference, parseIgnored } from "#core/handover-check/compare.ts";
+import { type ObservedNode, parseObservedNode } from "#core/handover-check/observed-node.ts";
 import { formatCollectionPath, NODES } from "#core/resources/resource.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
-import { DIFFERENCE_CODES, type IgnoredDifference, parseIgnored } from "#core/shadow/compare.ts";
-import { type ObservedNode, parseObservedNode } from "#core/shadow/observed-node.ts";
 import { loadControllers } from "#functions/parts/controllers.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { pause, systemClock } from "#kube/follow/clock.ts";
 import { listAll } from "#kube/follow/list.ts";
 import { watchResource } from "#kube/follow/watch.ts";
 
-/** The flags of `shadow`, as typed. */
-export interface ShadowFlags extends ReachFlags {
+/** The flags of `handover --check`, as typed. */
+export interface CheckFlags extends ReachFlags {
+  readonly check?: boolean | undefined;
   /** How long it watches; until a signal without it. */
   readonly for?: string | undefined;
   readonly once?: boolean | undefined;
   readonly ignore?: readonly string[] | undefined;
   /** Selects all clusters of the registry. */
   readonly all?: boolean | undefined;
+  /** Flags of a hand-over, which a check does not have. */
+  readonly dryRun?: boolean | undefined;
+  readonly anyway?: boolean | undefined;
 }
 
 type Write = (line: string) => void;
@@ -40,8 +44,13 @@ type Write = (line: string) => void;
  * Throws `ChecksFailedError` for a difference, and `ConfigurationError` if there is no other controller or
  * nothing to compare. With `all` it compares in every cluster and prints a summary.
  */
-export async function runShadow(name: string | undefined, flags: ShadowFlags, write: Write): Promise<void> {
+export async function runCheck(name: string | undefined, flags: CheckFlags, write: Write): Promise<void> {
   const faults: ConfigurationFault[] = [];
+  for (const [flag, isGiven] of [
+    ["--dry-run", flags.dryRun],
+    ["--anyway", flags.anyway],
+  ] as const)
+    if (isGiven === true) faults.push({ name: flag, message: "cannot be combined with --check" });
   const ignored = (flags.ignore ?? []).flatMap((text) => readIgnored(text, faults));
   const forMs = readFor(flags, faults);
   if (flags.all === true && flags.once !== true && flags.for === undefined)
@@ -51,16 +60,24 @@ export async function runShadow(name: string | undefined, flags: ShadowFlags, wr
   return actOnClusters(name, flags, act, { write });
 }
 
-interface ShadowOptions {
+/** Throws `ConfigurationError` for flags that only a check has. */
+export function rejectCheckFlags({ once, ignore }: CheckFlags): void {
+  const faults = [...(once === true ? ["--once"] : []), ...(ignore === undefined ? [] : ["--ignore"])].map(
+    (name) => ({ name, message: "needs --check" }),
+  );
+  if (faults.length > 0) throw new ConfigurationError(faults);
+}
+
+interface CheckOptions {
   readonly reached: ReachableCluster;
-  readonly flags: ShadowFlags;
+  readonly flags: CheckFlags;
   readonly ignored: readonly IgnoredDifference[];
   readonly forMs: number | undefined;
   readonly write: Write;
 }
 
 /** Resolves to the result in one line. */
-async function compare({ reached, flags, ignored, forMs, write }: ShadowOptions): Promise<string> {
+async function compare({ reached, flags, ignored, forMs, write }: CheckOptions): Promise<string> {
   const { cluster } = reached;
   const ending = createEndingSignal(flags.once === true ? undefined : forMs);
   try {
@@ -89,7 +106,7 @@ function readIgnored(text: string, faults: ConfigurationFault[]): readonly Ignor
   return [];
 }
 
-function readFor(flags: ShadowFlags, faults: ConfigurationFault[]): number | undefined {
+function readFor(flags: CheckFlags, faults: ConfigurationFault[]): number | undefined {
   if (flags.for === undefined) return undefined;
   if (flags.once === true)
     faults.push({ name: "--for", message: "cannot be combined with --once, which watches nothing" });
@@ -100,14 +117,14 @@ function readFor(flags: ShadowFlags, faults: ConfigurationFault[]): number | und
 /** The limit is a week. */
 const FOR: DurationRange = { from: 1, to: 604_800, words: "1s to 168h", examples: "10m, 90s or 1h" };
 
-/** A shadow without another controller proves nothing. */
+/** A check without another controller proves nothing. */
 function refuseAlone({ name }: Cluster): never {
   const message =
-    "no other cloud-controller-manager is active here: none has written to a node, sent an Event or holds its Lease; a shadow needs one to compare with";
+    "no other cloud-controller-manager is active here: none has written to a node, sent an Event or holds its Lease; a check needs one to compare with";
   throw new ConfigurationError([{ name: `cluster ${name}`, message }]);
 }
 
-interface ShadowedCluster {
+interface CheckedCluster {
   readonly cluster: Cluster;
   readonly transport: Transport;
   readonly judge: ReturnType<typeof createJudge>;
@@ -126,7 +143,7 @@ const LOOK_MS = 1_000;
 const NODE_CONTROLLER = "cloud-node-controller";
 const LIFECYCLE_CONTROLLER = "cloud-node-lifecycle-controller";
 
-async function follow({ cluster, transport, judge, tally, signal, isOnce }: ShadowedCluster): Promise<void> {
+async function follow({ cluster, transport, judge, tally, signal, isOnce }: CheckedCluster): Promise<void> {
   const [controller, lifecycle] = await loadControllers([NODE_CONTROLLER, LIFECYCLE_CONTROLLER]);
   if (controller === undefined || lifecycle === undefined) throw new Error("a controller is missing");
   const { labelPrefixes } = buildWatchContext(cluster);
@@ -199,7 +216,7 @@ function writeSummary(tally: Tally, write: Write): string {
     const message = `nothing was compared: no node was initialized by another controller meanwhile${
       lines.length > 1 ? ` (${lines.slice(1).join("; ")})` : ""
     }; let one join, or leave --once or --for out`;
-    throw new ConfigurationError([{ name: "shadow", message }]);
+    throw new ConfigurationError([{ name: "--check", message }]);
   }
   for (const line of lines.slice(1)) write(line);
   const [summary = ""] = lines;
