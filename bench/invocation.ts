@@ -5,9 +5,9 @@ import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import * as z from "zod";
 import { buildAwsEnvironment } from "#bench/contenders/process-contender.ts";
+import type { MeasuredFunction, MeasuredInvocation, Timing } from "#bench/cost/measured.ts";
 import { type Environment, type Invocation, startEnvironment } from "#bench/invocation/start-environment.ts";
 import { type BenchStage, setBenchStage } from "#bench/stage.ts";
-import type { MeasuredFunction, MeasuredInvocation, Timing } from "#cli/cost/measured.ts";
 import { aws } from "#clouds/aws/provider.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { Event } from "#core/event.ts";
@@ -19,7 +19,7 @@ import { buildClusterEntry, writeClustersFile } from "#emulators/harness/cluster
 import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
 
-// Prints the cost of invocations of the packaged function, as JSON: the `function` of src/cli/cost/measured.json.
+// Prints the cost of invocations of the packaged function, as JSON: the `function` of bench/cost/measured.json.
 //
 // It uses a real API server and an embedded EC2 endpoint that takes 60 ms for each call. Each cold invocation
 // runs the bundle of dist/ in a new process; the warm ones of a size share a process. Results are medians.

@@ -3,15 +3,15 @@ import { readFile, writeFile } from "node:fs/promises";
 import { cpus, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { Measured } from "#bench/cost/measured.ts";
 import { IdleResults, type IdleUsage } from "#bench/idle/measurement.ts";
 import { readStockVersion } from "#bench/programs.ts";
-import { Measured } from "#cli/cost/measured.ts";
 
-// Writes src/cli/cost/measured.json, the cost model's facts about the programs. It measures the function now,
+// Writes bench/cost/measured.json, the cost model's facts about the programs. It measures the function now,
 // after `npm run build` and on a quiet machine, in about a minute. The costs without work come from
 // bench/idle.json, which `node bench/idle.ts` writes.
 
-const MEASURED = fileURLToPath(new URL("../src/cli/cost/measured.json", import.meta.url));
+const MEASURED = fileURLToPath(new URL("../bench/cost/measured.json", import.meta.url));
 const IDLE = fileURLToPath(new URL("idle.json", import.meta.url));
 
 const functionPart = await measureFunction();

@@ -1,4 +1,4 @@
-import type { Timing } from "#cli/cost/measured.ts";
+import type { Timing } from "#bench/cost/measured.ts";
 
 // Runs one execution environment of the packaged function, as a function platform has many: it loads the
 // bundle, reports the time, and then runs one event after the other. It is a child of bench/invocation.ts and

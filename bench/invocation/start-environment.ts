@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import type { Timing } from "#bench/cost/measured.ts";
 import type { EnvironmentMessage } from "#bench/invocation/environment.ts";
-import type { Timing } from "#cli/cost/measured.ts";
 import type { Event } from "#core/event.ts";
 
 /** The measurement of one invocation. */

@@ -18,7 +18,6 @@ describe("help", () => {
     [["doctor", "--help"]],
     [["explain", "--help"]],
     [["decide", "--help"]],
-    [["cost", "--help"]],
     [["handover", "--help"]],
     [["handback", "--help"]],
     [["clusters", "--help"]],

@@ -12,9 +12,14 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Runs the command line to its end. */
-export async function runProgram(flags: readonly string[], input = "", environment = {}): Promise<Ended> {
-  const child = spawn(process.execPath, [MAIN, ...flags], { env: { ...process.env, ...environment } });
+/** Runs the command line, or another program, to its end. */
+export async function runProgram(
+  flags: readonly string[],
+  input = "",
+  environment = {},
+  program = MAIN,
+): Promise<Ended> {
+  const child = spawn(process.execPath, [program, ...flags], { env: { ...process.env, ...environment } });
   child.stdin.end(input);
   const code = new Promise<number | null>((resolve) => child.once("close", resolve));
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);

@@ -28,7 +28,7 @@ test("the page shows the help of commands as the program prints it, including fl
   expect(await insertHelp(page)).toBe(page);
 }, 240_000);
 
-test.each(["run", "relay", "demo", "clusters", "handover", "handback", "cost"])(
+test.each(["run", "relay", "demo", "clusters", "handover", "handback"])(
   "the page has a section for %s, with its help",
   (command) => {
     expect(sectionOf(command)).toContain(

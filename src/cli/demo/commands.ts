@@ -1,7 +1,8 @@
 import type { Command } from "commander";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import { MAX_NODES, MIN_NODES } from "#cli/demo/nodes.ts";
 
-/** Adds `demo`, `decide` and `cost`, which need no cluster. */
+/** Adds `demo` and `decide`, which need no cluster, and `cost`, which tells what replaces it. */
 export function addTryCommands(program: Command): void {
   program
     .command("demo")
@@ -23,16 +24,14 @@ export function addTryCommands(program: Command): void {
     .action(async () => (await import("#cli/decide.ts")).decide(process.stdin, process.stdout));
 
   program
-    .command("cost")
-    .summary("compare the cost with stock controllers")
-    .description("Computes the bill from measured times and published prices, and that of stock controllers.")
-    .requiredOption("--nodes-per-day <count>", "nodes that join, all clusters together")
-    .requiredOption("--clusters <count>", "clusters, joined or idle")
-    .option("--nodes-per-cluster <count>", "nodes that each cluster has", "20")
-    .option("--nodes-per-invocation <count>", "mean size of a batch that joins, 1 to 100", "1")
-    .option("--cold-share <share>", "part of the invocations that start cold, 0 to 1", "0.1")
-    .option("--architecture <name>", "arm64 or x86_64", "arm64")
-    .option("--prices <file>", "JSON file of prices, instead of the built-in ones of us-east-1")
-    .option("--json", "the whole bill as JSON")
-    .action(async (flags) => (await import("#cli/cost/cost.ts")).printCost(flags, process.stdout));
+    .command("cost", { hidden: true })
+    .summary("deprecated: npm run bench:cost")
+    .description("Deprecated, and absent from the next version: run `npm run bench:cost` in a checkout.")
+    .argument("[flags...]")
+    .allowUnknownOption()
+    .action(() => {
+      const message =
+        "is a script of the bench now: in a checkout run npm run bench:cost -- with the same flags, or read docs/explanation/cost.md";
+      throw new ConfigurationError([{ name: "cost", message }]);
+    });
 }

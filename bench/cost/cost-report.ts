@@ -1,6 +1,6 @@
-import type { Bill, NodesCost, StockCost } from "#cli/cost/bill.ts";
-import type { Measured } from "#cli/cost/measured.ts";
-import type { Prices } from "#cli/cost/prices.ts";
+import type { Bill, NodesCost, StockCost } from "#bench/cost/bill.ts";
+import type { Measured } from "#bench/cost/measured.ts";
+import type { Prices } from "#bench/cost/prices.ts";
 import { formatTable } from "#cli/demo/table.ts";
 
 /** Formats the bill as text for people, ending with a line break. */

@@ -1,16 +1,20 @@
 import { readFile } from "node:fs/promises";
+import { Command, CommanderError } from "commander";
 import type * as z from "zod";
+import { type Bill, computeBill } from "#bench/cost/bill.ts";
+import { formatCostReport } from "#bench/cost/cost-report.ts";
+import bundledMeasured from "#bench/cost/measured.json" with { type: "json" };
+import { Measured } from "#bench/cost/measured.ts";
+import bundledPrices from "#bench/cost/prices.json" with { type: "json" };
+import { Prices, Workload } from "#bench/cost/prices.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
-import { type Bill, computeBill } from "#cli/cost/bill.ts";
-import { formatCostReport } from "#cli/cost/cost-report.ts";
-import bundledMeasured from "#cli/cost/measured.json" with { type: "json" };
-import { Measured } from "#cli/cost/measured.ts";
-import bundledPrices from "#cli/cost/prices.json" with { type: "json" };
-import { Prices, Workload } from "#cli/cost/prices.ts";
 import { listFaults } from "#core/config-errors.ts";
 
-/** The flags of `cost`, as typed. */
-export interface CostFlags {
+// Prints the bill for nodes and clusters, from the measurements in bench/cost/measured.json and the prices in
+// bench/cost/prices.json. docs/explanation/cost.md has its tables.
+
+/** The flags, as typed. */
+interface CostFlags {
   readonly nodesPerDay: string;
   readonly clusters: string;
   readonly nodesPerCluster: string;
@@ -21,18 +25,40 @@ export interface CostFlags {
   readonly json?: boolean;
 }
 
+const program = new Command("npm run bench:cost --")
+  .description("Computes the bill from measured times and published prices, and that of stock controllers.")
+  .requiredOption("--nodes-per-day <count>", "nodes that join, all clusters together")
+  .requiredOption("--clusters <count>", "clusters, joined or idle")
+  .option("--nodes-per-cluster <count>", "nodes that each cluster has", "20")
+  .option("--nodes-per-invocation <count>", "mean size of a batch that joins, 1 to 100", "1")
+  .option("--cold-share <share>", "part of the invocations that start cold, 0 to 1", "0.1")
+  .option("--architecture <name>", "arm64 or x86_64", "arm64")
+  .option("--prices <file>", "JSON file of prices, instead of bench/cost/prices.json of us-east-1")
+  .option("--json", "the whole bill as JSON")
+  .showHelpAfterError("(see --help)")
+  .exitOverride()
+  .action(printCost);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof ConfigurationError) process.stderr.write(`${error.message}\n`);
+  else if (!(error instanceof CommanderError)) throw error;
+  process.exitCode = error instanceof CommanderError && error.exitCode === 0 ? 0 : 2;
+}
+
 /**
  * Prints the cost of nodes and clusters, as a table or as JSON. Throws `ConfigurationError` with all faults
  * of flags and file.
  */
-export async function printCost(flags: CostFlags, output: NodeJS.WritableStream): Promise<void> {
+async function printCost(flags: CostFlags): Promise<void> {
   const faults: ConfigurationFault[] = [];
   const workload = parseInput(Workload, buildWorkload(flags), formatFlag, faults);
   const prices = await readPrices(flags.prices, faults);
   const measured = Measured.parse(bundledMeasured);
   if (workload === undefined || prices === undefined) throw new ConfigurationError(faults);
   const bill = computeBill(workload, measured, prices);
-  output.write(flags.json ? `${formatJson(bill)}\n` : formatCostReport(bill, measured, prices));
+  process.stdout.write(flags.json ? `${formatJson(bill)}\n` : formatCostReport(bill, measured, prices));
 }
 
 function buildWorkload(flags: CostFlags): unknown {

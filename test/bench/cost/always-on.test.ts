@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { countClustersPerTask, getReservedUsd, selectRelayTasks } from "#cli/cost/always-on.ts";
-import { buildMeasured, buildPrices } from "#test/cli/cost/builders.ts";
+import { countClustersPerTask, getReservedUsd, selectRelayTasks } from "#bench/cost/always-on.ts";
+import { buildMeasured, buildPrices } from "#test/bench/cost/builders.ts";
 
 const { relay } = buildMeasured();
 const prices = buildPrices();

@@ -1,7 +1,7 @@
-import { getReservedUsd, HOURS_PER_MONTH, selectRelayTasks, type Tasks } from "#cli/cost/always-on.ts";
-import type { Measured, MeasuredInvocation, MeasuredInvocations, Timing } from "#cli/cost/measured.ts";
-import { computeObserving, type ObservabilityCost } from "#cli/cost/observability.ts";
-import type { Architecture, Prices, Workload } from "#cli/cost/prices.ts";
+import { getReservedUsd, HOURS_PER_MONTH, selectRelayTasks, type Tasks } from "#bench/cost/always-on.ts";
+import type { Measured, MeasuredInvocation, MeasuredInvocations, Timing } from "#bench/cost/measured.ts";
+import { computeObserving, type ObservabilityCost } from "#bench/cost/observability.ts";
+import type { Architecture, Prices, Workload } from "#bench/cost/prices.ts";
 import { MAX_BATCH_OBJECTS } from "#core/event.ts";
 
 /** Dollars for a million nodes, each initialized and resynced once. */

@@ -1,13 +1,19 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { formatCount, formatDollars, formatShare } from "#cli/cost/cost-report.ts";
-import { SERIES_PER_CLUSTER } from "#cli/cost/observability.ts";
-import bundledPrices from "#cli/cost/prices.json" with { type: "json" };
-import { runProgram } from "#test/cli/program.ts";
+import { formatCount, formatDollars, formatShare } from "#bench/cost/cost-report.ts";
+import { SERIES_PER_CLUSTER } from "#bench/cost/observability.ts";
+import bundledPrices from "#bench/cost/prices.json" with { type: "json" };
+import { type Ended, runProgram } from "#test/cli/program.ts";
 
-const ASKED = ["cost", "--nodes-per-day", "1000", "--clusters", "100"];
+const COST = fileURLToPath(new URL("../../bench/cost.ts", import.meta.url));
+
+const ASKED = ["--nodes-per-day", "1000", "--clusters", "100"];
+
+/** Runs the script to its end. */
+const runCost = (flags: readonly string[]): Promise<Ended> => runProgram(flags, "", {}, COST);
 
 let folder: string;
 beforeAll(async () => {
@@ -27,7 +33,7 @@ function pricesTimes(factor: number): unknown {
 }
 
 async function billOf(...flags: readonly string[]) {
-  const { code, stdout, stderr } = await runProgram([...ASKED, "--json", ...flags]);
+  const { code, stdout, stderr } = await runCost([...ASKED, "--json", ...flags]);
   if (code !== 0) throw new Error(stderr);
   return JSON.parse(stdout);
 }
@@ -35,26 +41,32 @@ async function billOf(...flags: readonly string[]) {
 describe("the table", () => {
   test("equals the one in the documentation", async () => {
     const document = await readFile(new URL("../../docs/explanation/cost.md", import.meta.url), "utf8");
-    const [, command, table] = /<!-- serverless-ccm (.*) -->\n```\n(.*?)```/s.exec(document) ?? [];
+    const [, command, table] = /<!-- npm run bench:cost -- (.*) -->\n```\n(.*?)```/s.exec(document) ?? [];
     expect(command?.split(" ")).toEqual(ASKED);
-    expect((await runProgram(ASKED)).stdout).toBe(table);
+    expect((await runCost(ASKED)).stdout).toBe(table);
   });
 
   test("of logs and metrics at 800 clusters equals the one in the documentation, too", async () => {
     const document = await readFile(new URL("../../docs/explanation/cost.md", import.meta.url), "utf8");
     const [, command = "", table = ""] =
-      /<!-- logs and metrics of serverless-ccm ([^\n]*) -->\n```\n(.*?)```/s.exec(document) ?? [];
+      /<!-- logs and metrics of npm run bench:cost -- ([^\n]*) -->\n```\n(.*?)```/s.exec(document) ?? [];
     expect(command).toContain("--clusters 800");
-    const { stdout } = await runProgram(command.split(" "));
+    const { stdout } = await runCost(command.split(" "));
     expect(stdout.split("\n\n").map((part) => `${part}\n`)).toContain(table);
     expect(document).toContain(`a cluster has ${SERIES_PER_CLUSTER} of them`);
   });
 
   test("fits a screen without blanks at the ends of lines", async () => {
-    const lines = (await runProgram(ASKED)).stdout.split("\n");
+    const lines = (await runCost(ASKED)).stdout.split("\n");
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(120);
     expect(lines.filter((line) => line.endsWith(" "))).toEqual([]);
   });
+});
+
+test("the former command fails, and says what to run", async () => {
+  const { code, stdout, stderr } = await runProgram(["cost", ...ASKED, "--json"]);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toContain("npm run bench:cost --");
 });
 
 describe("the claims", () => {
@@ -96,7 +108,7 @@ describe("flags change their values", () => {
 
 describe("all faults are reported at once, with exit code 2", () => {
   test.each([
-    ["a flag that is missing", ["cost", "--clusters", "1"], undefined, ["--nodes-per-day"]],
+    ["a flag that is missing", ["--clusters", "1"], undefined, ["--nodes-per-day"]],
     ["fewer than no nodes", [...ASKED, "--nodes-per-day", "-1"], undefined, ["--nodes-per-day: "]],
     ["no clusters", [...ASKED, "--clusters", "0"], undefined, ["--clusters: "]],
     ["NaN", [...ASKED, "--clusters", "NaN"], undefined, ["--clusters: "]],
@@ -119,7 +131,7 @@ describe("all faults are reported at once, with exit code 2", () => {
     ],
   ])("%s", async (_given, flags, contents, expected) => {
     const file = contents === undefined ? [] : ["--prices", await fileOf("faulty.json", contents)];
-    const { code, stdout, stderr } = await runProgram([...flags, ...file]);
+    const { code, stdout, stderr } = await runCost([...flags, ...file]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     for (const part of expected) expect(stderr).toContain(part);
   });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { Measured } from "#cli/cost/measured.ts";
-import { Prices, Workload } from "#cli/cost/prices.ts";
+import { Measured } from "#bench/cost/measured.ts";
+import { Prices, Workload } from "#bench/cost/prices.ts";
 import { listFaults } from "#core/config-errors.ts";
-import { buildInvocation, buildMeasured, buildPrices, buildWorkload } from "#test/cli/cost/builders.ts";
+import { buildInvocation, buildMeasured, buildPrices, buildWorkload } from "#test/bench/cost/builders.ts";
 
 const pathsOf = (result: {
   readonly error?: Parameters<typeof listFaults>[0] | undefined;

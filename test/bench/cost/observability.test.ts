@@ -6,10 +6,10 @@ import {
   computeObserving,
   SERIES_PER_CLUSTER,
   SERIES_PER_CLUSTER_OF_FLEET,
-} from "#cli/cost/observability.ts";
+} from "#bench/cost/observability.ts";
 import { withMetric } from "#functions/parts/sweep-function.ts";
 import { METRICS_BY_CLUSTER } from "#relay/report/fleet-metrics.ts";
-import { buildPrices } from "#test/cli/cost/builders.ts";
+import { buildPrices } from "#test/bench/cost/builders.ts";
 import { answerWell, recordSeries } from "#test/infra/monitoring/record-series.ts";
 import { TAINTED } from "#test/relay/fake-functions.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { computeBill } from "#cli/cost/bill.ts";
-import type { Workload } from "#cli/cost/prices.ts";
-import { buildMeasured, buildPrices, buildWorkload } from "#test/cli/cost/builders.ts";
+import { computeBill } from "#bench/cost/bill.ts";
+import type { Workload } from "#bench/cost/prices.ts";
+import { buildMeasured, buildPrices, buildWorkload } from "#test/bench/cost/builders.ts";
 
 // Computed by hand with the given prices, warm: initializing one node is $0.002 and refreshing one $0.0015;
 // any invocation logs 398 bytes for $0.000398. A month has 730 h and 8,760 refreshes.

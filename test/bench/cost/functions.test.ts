@@ -6,8 +6,8 @@ import {
   interpolateInvocation,
   MB_PER_VCPU,
   multiplyCost,
-} from "#cli/cost/bill.ts";
-import { buildInvocation, buildMeasured, buildPrices } from "#test/cli/cost/builders.ts";
+} from "#bench/cost/bill.ts";
+import { buildInvocation, buildMeasured, buildPrices } from "#test/bench/cost/builders.ts";
 
 describe("billed milliseconds", () => {
   test.each([

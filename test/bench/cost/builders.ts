@@ -1,5 +1,5 @@
-import type { Measured, MeasuredInvocation, Timing } from "#cli/cost/measured.ts";
-import type { Prices, Workload } from "#cli/cost/prices.ts";
+import type { Measured, MeasuredInvocation, Timing } from "#bench/cost/measured.ts";
+import type { Prices, Workload } from "#bench/cost/prices.ts";
 
 /**
  * Builds prices for easy arithmetic: a GB-second is $0.01, a request $0.001, a vCPU-hour $1, a GB-hour $0.1,

@@ -63,7 +63,7 @@ export type MeasuredProcess = z.output<typeof MeasuredProcess>;
 export const MeasuredRelay = z.strictObject({ clusters: z.int().positive(), ...MeasuredProcess.shape });
 export type MeasuredRelay = z.output<typeof MeasuredRelay>;
 
-/** The measurements of the cost model: the content of src/cli/cost/measured.json. */
+/** The measurements of the cost model: the content of bench/cost/measured.json. */
 export const Measured = z.strictObject({
   date: z.iso.date(),
   machine: sentence,

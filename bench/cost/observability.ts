@@ -1,5 +1,5 @@
-import { HOURS_PER_MONTH } from "#cli/cost/always-on.ts";
-import type { Prices } from "#cli/cost/prices.ts";
+import { HOURS_PER_MONTH } from "#bench/cost/always-on.ts";
+import type { Prices } from "#bench/cost/prices.ts";
 
 /** Dollars a month for logs and metrics of all clusters. */
 export interface ObservabilityCost {

@@ -29,7 +29,7 @@ export type Architecture = z.output<typeof Architecture>;
 export const TaskSize = z.strictObject({ vcpu: z.number().positive(), gb: z.number().positive() });
 export type TaskSize = z.output<typeof TaskSize>;
 
-/** The prices of the cost model: the content of src/cli/cost/prices.json, and of a file for --prices. */
+/** The prices of the cost model: the content of bench/cost/prices.json, and of a file for --prices. */
 export const Prices = z.strictObject({
   region: z.string().min(1),
   lambda: z.strictObject({ arm64: FunctionPrices, x86_64: FunctionPrices }),

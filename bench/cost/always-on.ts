@@ -1,5 +1,5 @@
-import type { Measured } from "#cli/cost/measured.ts";
-import type { Architecture, Prices, TaskSize } from "#cli/cost/prices.ts";
+import type { Measured } from "#bench/cost/measured.ts";
+import type { Architecture, Prices, TaskSize } from "#bench/cost/prices.ts";
 
 /** The hours of a month in the clouds' price lists: a twelfth of 365 days. */
 export const HOURS_PER_MONTH = 730;
