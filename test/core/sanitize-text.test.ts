@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { sanitizeText } from "#core/sanitize-text.ts";
+import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
 import { checkProperty } from "./check-property.ts";
 
 const ESC = "\u001B";
@@ -56,4 +56,8 @@ describe("text from outside", () => {
       expect(sanitizeText(result, maxCharacters)).toBe(result);
     });
   });
+});
+
+test("a thrown value that is no Error is its own message", () => {
+  expect(getErrorMessage("it broke")).toBe("it broke");
 });

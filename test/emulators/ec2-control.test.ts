@@ -13,9 +13,6 @@ test("every control of the server is available over HTTP", async () => {
     status: 200,
     body: { instances: [{ id: "i-00000000000000001" }, { id: "i-00000000000000009" }] },
   });
-  await post(server.url, "network-interfaces", {
-    networkInterfaces: [{ privateIpAddresses: ["192.168.7.7"] }],
-  });
   await post(server.url, "state", { id: "i-00000000000000001", state: "stopped" });
   await post(server.url, "hide", { id: "i-00000000000000009" });
   expect(await describeIds(ec2)).toEqual(["i-00000000000000001"]);

@@ -111,16 +111,6 @@ test("an equal index gives an equal instance on another endpoint", async () => {
   expect(other.server.addInstance({ index: 77 })).toMatchObject(first);
 });
 
-test("a placement has its zone's id only if that is enabled", async () => {
-  const { ec2 } = await startEmbeddedEc2({ instances: [{}], behaviour: { placementZoneId: false } });
-  const [instance] = await describeInstances(ec2);
-  expect(instance?.Placement).toEqual({
-    AvailabilityZone: "eu-central-1b",
-    GroupName: "",
-    Tenancy: "default",
-  });
-});
-
 test("an index follows the changes of an instance", async () => {
   const { server, ec2 } = await startEmbeddedEc2({ instances: [{}, {}] });
   const byName = {

@@ -15,7 +15,6 @@ export interface Failure {
 /** The misbehaviours of real API servers that a test can request, as the request handlers see them. */
 export class Behaviours {
   bookmarkIntervalMs: number;
-  bookmarksHeld = false;
   delayMs = 0;
   expiredAs: "event" | "status" = "event";
   #failures: { times: number; readonly failure: Failure }[] = [];

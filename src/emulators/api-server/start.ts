@@ -63,8 +63,6 @@ export interface EmbeddedControl {
   resetConnections(on: boolean): void;
   /** Sends GOAWAY on all connections. */
   goAway(): void;
-  /** While true no bookmarks are sent. */
-  holdBookmarks(hold: boolean): void;
 }
 
 /** A control plane that runs within this process. */
@@ -162,9 +160,6 @@ export async function startEmbeddedControlPlane(options: EmbeddedOptions): Promi
       loseAnswers: (times, verbs) => behaviours.loseAnswers(times, verbs),
       resetConnections: (on) => listener.resetConnections(on),
       goAway: () => listener.goAway(),
-      holdBookmarks: (hold) => {
-        behaviours.bookmarksHeld = hold;
-      },
     },
   };
 }

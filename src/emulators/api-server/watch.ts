@@ -92,7 +92,7 @@ export function openWatch(
   // As on the real server: a watch whose resource has not changed since its start gets none.
   const bookmark = (): void => {
     const progress = store.progress(resource);
-    if (progress <= start || behaviours.bookmarksHeld) return;
+    if (progress <= start) return;
     send(formatBookmark(resource, progress, options.partial, false));
   };
   const { promise: ended, resolve } = Promise.withResolvers<void>();

@@ -20,8 +20,6 @@ export interface Call {
   readonly caller: Caller;
   readonly region: string;
   readonly zones: readonly Zone[];
-  /** Whether a placement includes its zone's ID, as in newer versions of EC2's API. */
-  readonly placementZoneId: boolean;
   readonly inventory: Inventory;
   readonly tokens: SecurityTokens;
   /** Milliseconds since the epoch. */

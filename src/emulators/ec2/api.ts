@@ -140,7 +140,6 @@ function run(
     caller,
     region: state.region,
     zones: state.zones,
-    placementZoneId: state.settings.placementZoneId,
     inventory: state.inventory,
     tokens: state.tokens,
     now: request.at,

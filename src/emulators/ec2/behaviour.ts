@@ -32,8 +32,6 @@ export const Behaviour = z.strictObject({
   failures: z.array(Failure).optional(),
   /** Actions that the caller's policies deny. */
   denied: z.array(z.string()).optional(),
-  /** Whether instances include the ID of their zone in addition to its name. */
-  placementZoneId: z.boolean().optional(),
 });
 export type Behaviour = z.output<typeof Behaviour>;
 
@@ -47,7 +45,6 @@ export const USUAL_SETTINGS: Settings = {
   visibleAfterMs: 0,
   failures: [],
   denied: [],
-  placementZoneId: true,
 };
 
 /** Returns the settings with a behaviour's values. */
@@ -58,7 +55,6 @@ export function applyBehaviour(settings: Settings, behaviour: Behaviour): Settin
     visibleAfterMs: behaviour.visibleAfterMs ?? settings.visibleAfterMs,
     failures: behaviour.failures ?? settings.failures,
     denied: behaviour.denied ?? settings.denied,
-    placementZoneId: behaviour.placementZoneId ?? settings.placementZoneId,
   };
 }
 

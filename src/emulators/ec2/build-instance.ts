@@ -1,6 +1,6 @@
 import type { Ec2Instance, NetworkInterface } from "./instance.ts";
 import { applyState } from "./instance.ts";
-import type { InstanceSpec, InterfaceSpec, ManagedInterfaceSpec } from "./instance-spec.ts";
+import type { InstanceSpec, InterfaceSpec } from "./instance-spec.ts";
 import { formatId, formatPrivateDnsName, formatPublicDnsName } from "./names.ts";
 import type { Zone } from "./zone.ts";
 
@@ -17,9 +17,6 @@ export const DEFAULT_VPC_ID = formatId("vpc", 1);
 
 /** Types whose network topology EC2 returns, by their families. */
 const TOPOLOGY_TYPES = /^(hpc|trn|p)\d/;
-
-/** The owner of interfaces that a service manages is an AWS account. */
-const SERVICE_ACCOUNT = "999999999999";
 
 /**
  * Builds an instance from its differences; index and time determine the rest, so the same call gives the same
@@ -67,46 +64,6 @@ export function buildInstance(
   );
   return applyState({ ...instance, networkInterfaces }, spec.state ?? "running");
 }
-
-/** Builds a network interface without an instance of the account; by default a service uses it. */
-export function buildManagedInterface(
-  spec: ManagedInterfaceSpec,
-  index: number,
-  site: InstanceSite,
-): NetworkInterface {
-  const addresses = spec.privateIpAddresses ?? [buildManagedAddress(index)];
-  const primary = addresses[0];
-  const name =
-    spec.privateDnsName ?? (primary === undefined ? "" : formatPrivateDnsName(primary, site.region));
-  const status = spec.status ?? "in-use";
-  return {
-    id: spec.id ?? formatId("eni", MANAGED_IDS + index),
-    ownerId: spec.account ?? site.account,
-    vpcId: spec.vpcId ?? DEFAULT_VPC_ID,
-    subnetId: spec.subnetId ?? formatId("subnet", 1),
-    availabilityZone: spec.availabilityZone ?? site.zones[0]?.name ?? `${site.region}a`,
-    status,
-    macAddress: buildMacAddress(MANAGED_IDS + index),
-    privateIpAddresses: addresses,
-    ipv6Addresses: spec.ipv6Addresses ?? [],
-    privateDnsName: name === "" ? undefined : name,
-    publicIpAddress: undefined,
-    attachment:
-      status === "available"
-        ? undefined
-        : {
-            id: formatId("eni-attach", MANAGED_IDS + index),
-            deviceIndex: 1,
-            status: spec.attachmentStatus ?? "attached",
-            instanceId: undefined,
-            instanceOwnerId: SERVICE_ACCOUNT,
-          },
-    tags: spec.tags ?? {},
-  };
-}
-
-/** The first index of managed interfaces; those of instances are below it. */
-const MANAGED_IDS = 0x10_00_00_00_00;
 
 /** The maximum of interfaces of an instance, which keeps interface IDs unique. */
 const INTERFACES_PER_INSTANCE = 64;
@@ -157,11 +114,6 @@ function buildSecondaryAddress(index: number, position: number): string {
   if (position === 0) return buildPrivateAddress(index);
   const [high, middle, low] = toOctets((index * 4 + position) % 0x40_00_00);
   return `100.${64 + (high ?? 0)}.${middle}.${low}`;
-}
-
-function buildManagedAddress(index: number): string {
-  const [, middle, low] = toOctets(index);
-  return `192.168.${middle}.${low}`;
 }
 
 function toOctets(number: number): readonly number[] {

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import { Behaviour } from "./behaviour.ts";
 import { InstanceStateName } from "./instance.ts";
-import { InstanceSpec, ManagedInterfaceSpec } from "./instance-spec.ts";
+import { InstanceSpec } from "./instance-spec.ts";
 import type { Ec2Server } from "./server.ts";
 
 /** The prefix of the endpoint's own controls; no path of AWS's begins like this. */
@@ -50,16 +50,12 @@ const READS: Readonly<Record<string, (server: Ec2Server) => unknown>> = {
 };
 
 const Instances = z.strictObject({ instances: z.array(InstanceSpec) });
-const Interfaces = z.strictObject({ networkInterfaces: z.array(ManagedInterfaceSpec) });
 const Id = z.strictObject({ id: z.string() });
 const State = z.strictObject({ id: z.string(), state: InstanceStateName });
 
 const WRITES: Readonly<Record<string, (server: Ec2Server, body: unknown) => unknown>> = {
   "POST /_/instances": (server, body) => ({
     instances: server.addInstances(Instances.parse(body).instances),
-  }),
-  "POST /_/network-interfaces": (server, body) => ({
-    networkInterfaces: Interfaces.parse(body).networkInterfaces.map(server.addNetworkInterface),
   }),
   "POST /_/state": (server, body) => {
     const { id, state } = State.parse(body);

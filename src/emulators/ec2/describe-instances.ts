@@ -60,7 +60,7 @@ export const describeInstances: Action = (call) => {
   return {
     kind: "answer",
     content: {
-      reservationSet: renderItems(values, (instance) => renderReservation(instance, call.placementZoneId)),
+      reservationSet: renderItems(values, renderReservation),
       nextToken,
     },
     results: values.length,

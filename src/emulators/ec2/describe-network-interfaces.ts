@@ -20,17 +20,17 @@ export const INTERFACE_FIELDS: Fields<NetworkInterface> = {
     "private-ip-address": ({ privateIpAddresses }) => privateIpAddresses,
     "addresses.private-ip-address": ({ privateIpAddresses }) => privateIpAddresses,
     "ipv6-addresses.ipv6-address": ({ ipv6Addresses }) => ipv6Addresses,
-    "attachment.status": ({ attachment }) => [attachment?.status],
-    "attachment.instance-id": ({ attachment }) => [attachment?.instanceId],
-    "attachment.instance-owner-id": ({ attachment }) => [attachment?.instanceOwnerId],
-    "attachment.device-index": ({ attachment }) => [attachment?.deviceIndex.toString()],
+    "attachment.status": ({ attachment }) => [attachment.status],
+    "attachment.instance-id": ({ attachment }) => [attachment.instanceId],
+    "attachment.instance-owner-id": ({ attachment }) => [attachment.instanceOwnerId],
+    "attachment.device-index": ({ attachment }) => [attachment.deviceIndex.toString()],
   },
   tags: ({ tags }) => tags,
 };
 
 const PAGES: PageRules = { min: 5, max: 1000, usual: 1000, idSet: "networkInterfaceIdSet" };
 
-/** Returns network interfaces of instances and of services, by IDs or filters, in pages. */
+/** Returns network interfaces of instances, by IDs or filters, in pages. */
 export const describeNetworkInterfaces: Action = ({ parameters, inventory, caller, now }) => {
   const ids = new Set(parameters.list("NetworkInterfaceId"));
   const page = readPage(parameters, PAGES, ids.size > 0);

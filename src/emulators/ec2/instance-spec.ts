@@ -1,37 +1,17 @@
 import * as z from "zod";
 import { AttachmentStatus, InstanceStateName, InterfaceStatus } from "./instance.ts";
 
-const InterfaceAddresses = {
+/** A network interface of an instance; missing fields follow from the instance's index. */
+export const InterfaceSpec = z.strictObject({
   id: z.string().optional(),
   status: InterfaceStatus.optional(),
   attachmentStatus: AttachmentStatus.optional(),
   /** The first one is the primary one. */
   privateIpAddresses: z.array(z.ipv4()).optional(),
   ipv6Addresses: z.array(z.ipv6()).optional(),
-};
-
-/** A network interface of an instance; missing fields follow from the instance's index. */
-export const InterfaceSpec = z.strictObject({
-  ...InterfaceAddresses,
   deviceIndex: z.int().nonnegative().optional(),
 });
 export type InterfaceSpec = z.output<typeof InterfaceSpec>;
-
-/**
- * A network interface without an instance of the account: free, or attached to one that AWS manages
- * (Fargate).
- */
-export const ManagedInterfaceSpec = z.strictObject({
-  ...InterfaceAddresses,
-  account: z.string().optional(),
-  vpcId: z.string().optional(),
-  subnetId: z.string().optional(),
-  availabilityZone: z.string().optional(),
-  /** Empty if the network has no DNS. */
-  privateDnsName: z.string().optional(),
-  tags: z.record(z.string(), z.string()).optional(),
-});
-export type ManagedInterfaceSpec = z.output<typeof ManagedInterfaceSpec>;
 
 /** When a new instance becomes visible: milliseconds after its creation, or not before it is revealed. */
 export const VisibleAfter = z.union([z.int().nonnegative(), z.literal("until-revealed")]);

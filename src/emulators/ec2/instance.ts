@@ -32,12 +32,12 @@ export type AttachmentStatus = z.output<typeof AttachmentStatus>;
 /** Tags by their keys. */
 export type Tags = Readonly<Record<string, string>>;
 
-/** The attachment of a network interface; a managed one (Fargate) names an owner but no instance. */
+/** The attachment of a network interface to its instance. */
 export interface InterfaceAttachment {
   readonly id: string;
   readonly deviceIndex: number;
   readonly status: AttachmentStatus;
-  readonly instanceId: string | undefined;
+  readonly instanceId: string;
   readonly instanceOwnerId: string;
 }
 
@@ -54,7 +54,7 @@ export interface NetworkInterface {
   readonly ipv6Addresses: readonly string[];
   readonly privateDnsName: string | undefined;
   readonly publicIpAddress: string | undefined;
-  readonly attachment: InterfaceAttachment | undefined;
+  readonly attachment: InterfaceAttachment;
   readonly tags: Tags;
 }
 

@@ -1,6 +1,6 @@
-import { buildInstance, buildManagedInterface, type InstanceSite } from "./build-instance.ts";
+import { buildInstance, type InstanceSite } from "./build-instance.ts";
 import { applyState, type Ec2Instance, type InstanceStateName, type NetworkInterface } from "./instance.ts";
-import type { InstanceSpec, ManagedInterfaceSpec, VisibleAfter } from "./instance-spec.ts";
+import type { InstanceSpec, VisibleAfter } from "./instance-spec.ts";
 
 /** An entry with its place in the order of creation, which pages follow. */
 export interface Listed<T> {
@@ -17,7 +17,6 @@ export type IndexName = "id" | "private-dns-name" | "private-ip-address";
  */
 export interface Inventory {
   add(spec: InstanceSpec, visibleAfter: VisibleAfter, now: number): Ec2Instance;
-  addNetworkInterface(spec: ManagedInterfaceSpec): NetworkInterface;
   setState(id: string, state: InstanceStateName): void;
   /** Forgets an instance, as EC2 does about an hour after its end. */
   remove(id: string): void;
@@ -28,7 +27,7 @@ export interface Inventory {
   all(account: string, now: number): Listed<Ec2Instance>[];
   /** Returns those with one of the values under that name, in order. */
   find(account: string, name: IndexName, values: readonly string[], now: number): Listed<Ec2Instance>[];
-  /** Returns interfaces of the visible instances and those without an instance, in order. */
+  /** Returns interfaces of the visible instances, in order. */
   networkInterfaces(account: string, now: number): Listed<NetworkInterface>[];
 }
 
@@ -42,7 +41,6 @@ interface Entry {
 /** Creates an empty inventory. */
 export function createInventory(site: InstanceSite): Inventory {
   const entries = new Map<string, Entry>();
-  const managed: Listed<NetworkInterface>[] = [];
   const indexes = { "private-dns-name": createIndex(), "private-ip-address": createIndex() };
   let lastIndex = 0;
   let lastSequence = 0;
@@ -74,12 +72,6 @@ export function createInventory(site: InstanceSite): Inventory {
       entries.set(instance.id, entry);
       replace(entry, instance);
       return instance;
-    },
-    addNetworkInterface(spec) {
-      lastSequence += 1;
-      const value = buildManagedInterface(spec, managed.length + 1, site);
-      managed.push({ sequence: lastSequence, value });
-      return value;
     },
     setState(id, state) {
       const entry = entryOf(id);
@@ -114,14 +106,12 @@ export function createInventory(site: InstanceSite): Inventory {
       return [...found].sort((one, other) => one.sequence - other.sequence);
     },
     networkInterfaces(account, now) {
-      const ofInstances = inventory.all(account, now).flatMap(({ sequence, value }) =>
+      return inventory.all(account, now).flatMap(({ sequence, value }) =>
         value.networkInterfaces.map((each, position) => ({
           sequence: sequence + position / 1000,
           value: each,
         })),
       );
-      const others = managed.filter(({ value }) => value.ownerId === account);
-      return [...ofInstances, ...others].sort((one, other) => one.sequence - other.sequence);
     },
   };
   return inventory;

@@ -3,12 +3,12 @@ import { formatId } from "./names.ts";
 import { renderItems, type XmlContent } from "./xml.ts";
 
 /** Renders a reservation with one instance, as an item of a `reservationSet`. */
-export function renderReservation(instance: Ec2Instance, placementZoneId: boolean): XmlContent {
+export function renderReservation(instance: Ec2Instance): XmlContent {
   return {
     reservationId: instance.id.replace(/^i-/, "r-"),
     ownerId: instance.ownerId,
     groupSet: "",
-    instancesSet: { item: renderInstance(instance, placementZoneId) },
+    instancesSet: { item: renderInstance(instance) },
   };
 }
 
@@ -19,8 +19,8 @@ export function renderNetworkInterface(value: NetworkInterface): XmlContent {
     ...renderInterfaceCommon(value),
     availabilityZone: value.availabilityZone,
     interfaceType: "interface",
-    requesterManaged: attachment !== undefined && attachment.instanceId === undefined,
-    attachment: attachment && {
+    requesterManaged: false,
+    attachment: {
       ...renderAttachment(value),
       instanceId: attachment.instanceId,
       instanceOwnerId: attachment.instanceOwnerId,
@@ -29,7 +29,7 @@ export function renderNetworkInterface(value: NetworkInterface): XmlContent {
   };
 }
 
-function renderInstance(instance: Ec2Instance, placementZoneId: boolean): XmlContent {
+function renderInstance(instance: Ec2Instance): XmlContent {
   const { state } = instance;
   return {
     instanceId: instance.id,
@@ -43,7 +43,7 @@ function renderInstance(instance: Ec2Instance, placementZoneId: boolean): XmlCon
     launchTime: new Date(instance.launchedAt).toISOString(),
     placement: {
       availabilityZone: instance.availabilityZone,
-      availabilityZoneId: placementZoneId ? instance.availabilityZoneId : undefined,
+      availabilityZoneId: instance.availabilityZoneId,
       groupName: "",
       tenancy: "default",
     },
@@ -84,7 +84,6 @@ function renderInterfaceCommon(value: NetworkInterface): { readonly [name: strin
 }
 
 function renderAttachment({ attachment }: NetworkInterface): { readonly [name: string]: XmlContent } {
-  if (attachment === undefined) return {};
   return {
     attachmentId: attachment.id,
     deviceIndex: attachment.deviceIndex,

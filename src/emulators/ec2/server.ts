@@ -7,8 +7,8 @@ import { type CallRecord, createCallLog } from "./call-record.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { answerControl, CONTROL_PREFIX } from "./control.ts";
 import { createFault } from "./fault.ts";
-import type { Ec2Instance, InstanceStateName, NetworkInterface } from "./instance.ts";
-import { InstanceSpec, ManagedInterfaceSpec } from "./instance-spec.ts";
+import type { Ec2Instance, InstanceStateName } from "./instance.ts";
+import { InstanceSpec } from "./instance-spec.ts";
 import { createInventory } from "./inventory.ts";
 import { renderFault } from "./protocol.ts";
 import { createQuotaMeter } from "./quotas.ts";
@@ -47,8 +47,6 @@ export interface Ec2Server {
   readonly zones: readonly Zone[];
   addInstance(spec?: InstanceSpec): Ec2Instance;
   addInstances(specs: readonly InstanceSpec[]): readonly Ec2Instance[];
-  /** Adds a network interface without an instance, as Fargate's are. */
-  addNetworkInterface(spec?: ManagedInterfaceSpec): NetworkInterface;
   terminate(id: string): void;
   setState(id: string, state: InstanceStateName): void;
   /** Forgets an instance, as EC2 does about an hour after its end. */
@@ -140,7 +138,6 @@ export async function startEc2(options: Ec2Options = {}): Promise<Ec2Server> {
     zones,
     addInstance: (spec = {}) => add(spec),
     addInstances: (specs) => specs.map(add),
-    addNetworkInterface: (spec = {}) => state.inventory.addNetworkInterface(ManagedInterfaceSpec.parse(spec)),
     terminate: (id) => state.inventory.setState(id, "terminated"),
     setState: (id, to) => state.inventory.setState(id, to),
     remove: (id) => state.inventory.remove(id),
