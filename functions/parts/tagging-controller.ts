@@ -1,5 +1,5 @@
-import { TAGGING_MODELS } from "#clouds/providers.ts";
+import { NODE_TAGS_MODELS } from "#clouds/providers.ts";
 import { createTaggingController } from "#core/tagging/controller.ts";
 
 /** The tagging controller for all clouds with tags of machines. */
-export const taggingController = createTaggingController(TAGGING_MODELS);
+export const taggingController = createTaggingController(NODE_TAGS_MODELS);

@@ -3,10 +3,10 @@ import type { Cloud } from "#clouds/cloud.ts";
 import type { ClusterObjects } from "#clouds/cluster-objects.ts";
 import type { DescribedLoadBalancer, Diagnosis } from "#clouds/diagnosis.ts";
 import type { OwnershipClaim } from "#clouds/ownership-claim.ts";
+import type { NodeTagsModel } from "#core/node-tags.ts";
 import type { LoadBalancerModel } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 import type { Settings } from "#core/settings.ts";
-import type { TaggingModel } from "#core/tagging/model.ts";
 
 /** The environment of a process, like `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -109,7 +109,7 @@ export interface CloudProvider<Schema extends CloudSchema = CloudSchema> {
   /** Imports the decisions about load balancers of Services; absent if this cloud has none. */
   importLoadBalancerModel?(): Promise<LoadBalancerModel>;
   /** Imports the decisions about tags of machines; absent if this cloud has none. */
-  importTaggingModel?(): Promise<TaggingModel>;
+  importNodeTagsModel?(): Promise<NodeTagsModel>;
   /** Describes an observation of the capability `loadBalancers` for people; absent without load balancers. */
   describeLoadBalancer?(service: Service, state: unknown, settings: Settings): Promise<DescribedLoadBalancer>;
   /**

@@ -69,8 +69,8 @@ export function getCloudProvider({ provider }: CloudConfig): AnyCloudProvider {
 /** The load balancer models of all clouds that have one, by cloud name; each is imported on demand. */
 export const LOAD_BALANCER_MODELS = mapProviders(({ importLoadBalancerModel }) => importLoadBalancerModel);
 
-/** The tagging models of all clouds that have one, by cloud name; each is imported on demand. */
-export const TAGGING_MODELS = mapProviders(({ importTaggingModel }) => importTaggingModel);
+/** The models of node tags of all clouds that have one, by cloud name; each is imported on demand. */
+export const NODE_TAGS_MODELS = mapProviders(({ importNodeTagsModel }) => importNodeTagsModel);
 
 function mapProviders<Value>(
   select: (provider: AnyCloudProvider) => Value | undefined,

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { isIPv6Network } from "#core/cidr.ts";
-import { isReservedTag } from "#core/tagging/reserved-tags.ts";
+import { isReservedTag } from "#core/reserved-tags.ts";
 
 /** How labels of initialized nodes follow the cloud's facts, which the stock controller never does. */
 export const LabelSettings = z.strictObject({

@@ -8,7 +8,7 @@ import {
 } from "@aws-sdk/client-ec2";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { buildSessionPolicy } from "#clouds/aws/session-policy.ts";
-import { TAG, TAGS, type TagsQuestion, UNTAG } from "#core/tagging/model.ts";
+import { TAG, TAGS, type TagsQuestion, UNTAG } from "#core/node-tags.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { type AwsHttpWorld, createAwsHttpWorld } from "#test/clouds/aws/http-world.ts";
 import { enforceSession } from "#test/clouds/aws/iam/enforce.ts";

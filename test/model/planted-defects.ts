@@ -1,6 +1,6 @@
 import type { AskContext, Controller, DecisionContext } from "#core/controller.ts";
 import type { CloudAction, Decision, Plan, Write } from "#core/decision.ts";
-import { TAG, type TagParameters } from "#core/tagging/model.ts";
+import { TAG, type TagParameters } from "#core/node-tags.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** A plausible mistake that histories must find. */

@@ -13,11 +13,11 @@ import { readClustersText } from "#config/read-clusters-file.ts";
 import { parseParameter } from "#config/registry/ssm/build-entries.ts";
 import { parseSsmPath } from "#config/registry/ssm/ssm-registry.ts";
 import { ClusterName } from "#core/event.ts";
+import { TAGS, type TagsState } from "#core/node-tags.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import { HoldingsState } from "#core/service/holdings.ts";
 import { LOAD_BALANCERS } from "#core/service/model.ts";
 import { serviceWatch } from "#core/service/watch.ts";
-import { TAGS, type TagsState } from "#core/tagging/model.ts";
 
 /** The registry, and whether to remove the cluster although it leaves resources behind. */
 export interface RemoveFlags {
@@ -160,7 +160,7 @@ async function listOfServices(cloud: Cloud, call: CloudCall): Promise<string[]> 
 
 /** Lists the instances whose tags mark them as the cluster's. */
 async function listTags(cloud: Cloud, cluster: Cluster, call: CloudCall): Promise<string[]> {
-  const model = await findCloudProvider(cloud.provider)?.importTaggingModel?.();
+  const model = await findCloudProvider(cloud.provider)?.importNodeTagsModel?.();
   if (model === undefined) return [];
   const mark = model.mark(selectSettings(cluster));
   const state = await observeState(cloud, TAGS, { ids: [], mark }, call);

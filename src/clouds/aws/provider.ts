@@ -48,7 +48,7 @@ export const aws = defineCloudProvider({
   async importLoadBalancerModel() {
     return (await import("#clouds/aws/load-balancers/model.ts")).awsLoadBalancerModel;
   },
-  async importTaggingModel() {
+  async importNodeTagsModel() {
     return (await import("#clouds/aws/tags/model.ts")).awsTags;
   },
   async describeLoadBalancer(service, state, settings) {

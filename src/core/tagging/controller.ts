@@ -3,21 +3,21 @@ import { CLUSTER, type ClusterObject } from "#core/cluster-object.ts";
 import type { AskContext, Controller, DecisionContext, DoneWrite, Subject } from "#core/controller.ts";
 import type { Decision } from "#core/decision.ts";
 import { change, leaveUnchanged, planEach, retry, skip, toReference } from "#core/decisions.ts";
+import { type NodeTagsModel, TAGS, type TagsState } from "#core/node-tags.ts";
 import type { Reason } from "#core/reason.ts";
 import { NAMESPACES, NODES } from "#core/resources/resource.ts";
-import { TAGS, type TaggingModel, type TagsState } from "#core/tagging/model.ts";
 import { buildKnownTags, decidePhase, isStale, type TaggingPhase } from "#core/tagging/phase.ts";
 import { listAbandonedResources, planTags, type TaggingParts, type TaggingPlan } from "#core/tagging/plan.ts";
 import { parseNodes, relatedNodes } from "#core/tagging/tagged-node.ts";
 import { taggingWatch } from "#core/tagging/watch.ts";
 
 /** The tagging models, loaded on demand, by cloud name. */
-export type TaggingModels = Readonly<Record<string, () => Promise<TaggingModel>>>;
+export type NodeTagsModels = Readonly<Record<string, () => Promise<NodeTagsModel>>>;
 
 /** Creates the tagging controller, which tags the resources of nodes on every cloud with a model. */
-export function createTaggingController(models: TaggingModels): Controller<ClusterObject, TagsAnswer> {
-  const loaded = new Map<string, TaggingModel>();
-  const getModel = ({ settings }: AskContext): TaggingModel | undefined =>
+export function createTaggingController(models: NodeTagsModels): Controller<ClusterObject, TagsAnswer> {
+  const loaded = new Map<string, NodeTagsModel>();
+  const getModel = ({ settings }: AskContext): NodeTagsModel | undefined =>
     loaded.get(settings.cloud.provider);
   return {
     ...taggingWatch,
@@ -74,7 +74,7 @@ const WAIT_SECONDS = { young: 15, incomplete: 30, passing: 5, refused: 300 } as 
 /** Decides on the tags of a cluster's nodes; `model` is its cloud's. */
 function decideTags(
   { object, answer }: Subject<ClusterObject, TagsAnswer>,
-  model: TaggingModel | undefined,
+  model: NodeTagsModel | undefined,
   context: DecisionContext,
 ): Decision {
   const reference = toReference(NAMESPACES, object);

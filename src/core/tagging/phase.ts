@@ -1,16 +1,16 @@
 import type { AskContext, DoneWrite } from "#core/controller.ts";
 import type { CloudAction } from "#core/decision.ts";
 import type { EventReason } from "#core/event.ts";
-import type { Reason } from "#core/reason.ts";
 import {
+  type NodeTagsModel,
   TAG,
-  type TaggingModel,
   type TagParameters,
   type Tags,
   type TagsQuestion,
   type TagsResult,
   type TagsState,
-} from "#core/tagging/model.ts";
+} from "#core/node-tags.ts";
+import type { Reason } from "#core/reason.ts";
 import { getTagsLabel, selectTaggedNodes, type TaggedNode } from "#core/tagging/tagged-node.ts";
 
 /** The phase of a cluster's tags by its nodes, before the cloud is asked. */
@@ -19,7 +19,7 @@ export type TaggingPhase =
   | { readonly kind: "idle"; readonly because: Reason }
   | {
       readonly kind: "asking";
-      readonly model: TaggingModel;
+      readonly model: NodeTagsModel;
       /** The event's nodes. */
       readonly nodes: readonly TaggedNode[];
       /** The desired tags of resources, the mark included. */
@@ -34,7 +34,7 @@ export type TaggingPhase =
     };
 
 /** Returns the phase of a cluster; `model` is its cloud's. */
-export function decidePhase(model: TaggingModel | undefined, context: AskContext): TaggingPhase {
+export function decidePhase(model: NodeTagsModel | undefined, context: AskContext): TaggingPhase {
   const { related, settings, reason } = context;
   const { cloud, tagging } = settings;
   if (model === undefined)
@@ -74,7 +74,7 @@ export function isStale(node: TaggedNode, checksum: string): boolean {
 
 function groupByResource(
   nodes: readonly TaggedNode[],
-  model: TaggingModel,
+  model: NodeTagsModel,
 ): ReadonlyMap<string, readonly TaggedNode[]> {
   const nodesByResource = new Map<string, TaggedNode[]>();
   for (const node of nodes) {

@@ -3,9 +3,9 @@ import { TAGS_LABEL } from "#core/contracts.ts";
 import type { CloudAction, PatchWrite } from "#core/decision.ts";
 import { patchObject } from "#core/decisions.ts";
 import { formatPointer, setEntries, test } from "#core/json-patch.ts";
+import { TAG, TAGS, type Tags, UNTAG } from "#core/node-tags.ts";
 import { NODES } from "#core/resources/resource.ts";
 import type { Settings } from "#core/settings.ts";
-import { TAG, TAGS, type Tags, UNTAG } from "#core/tagging/model.ts";
 import { isStale, type KnownTags, type TaggingPhase } from "#core/tagging/phase.ts";
 import { getTagsLabel, type TaggedNode } from "#core/tagging/tagged-node.ts";
 
@@ -76,7 +76,7 @@ export function listAbandonedResources(parts: TaggingParts): ReadonlyMap<string,
 
 /** Our tags of a resource, sorted by key. */
 function selectOwnedTags(tags: Tags, { phase, settings }: TaggingParts): readonly [string, string][] {
-  const keys = new Set(phase.model.owned(tags, settings));
+  const keys = new Set(phase.model.owned(tags, settings.tagging.tags, settings));
   return Object.entries(tags)
     .filter(([key]) => keys.has(key))
     .toSorted(([a], [b]) => (a < b ? -1 : 1));

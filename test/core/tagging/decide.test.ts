@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { TAGS_LABEL } from "#core/contracts.ts";
 import type { EventReason } from "#core/event.ts";
+import type { Tags } from "#core/node-tags.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { createTaggingController } from "#core/tagging/controller.ts";
-import type { Tags } from "#core/tagging/model.ts";
 import { listAbandonedResources, type TaggingParts } from "#core/tagging/plan.ts";
 import { relatedNodes } from "#core/tagging/tagged-node.ts";
 import { taggingWatch } from "#core/tagging/watch.ts";

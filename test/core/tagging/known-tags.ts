@@ -4,16 +4,16 @@ import type { DecisionContext, DoneWrite } from "#core/controller.ts";
 import type { CloudAction, Decision, Write } from "#core/decision.ts";
 import type { EventReason } from "#core/event.ts";
 import { applyOperations } from "#core/json-patch.ts";
-import type { Reason } from "#core/reason.ts";
-import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
-import { createTaggingController, type TagsAnswer } from "#core/tagging/controller.ts";
 import {
+  type NodeTagsModel,
   TAG,
-  type TaggingModel,
   type TagParameters,
   type Tags,
   type TagsQuestion,
-} from "#core/tagging/model.ts";
+} from "#core/node-tags.ts";
+import type { Reason } from "#core/reason.ts";
+import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
+import { createTaggingController, type TagsAnswer } from "#core/tagging/controller.ts";
 import { relatedNodes, type TaggedNode } from "#core/tagging/tagged-node.ts";
 
 export const NOW = new Date("2026-03-01T12:00:00Z");
@@ -21,7 +21,7 @@ export const NOW = new Date("2026-03-01T12:00:00Z");
 /** The mark lists the keys as they are. */
 export const MARK = "mark";
 
-export const model: TaggingModel = {
+export const model: NodeTagsModel = {
   getResource: (providerID) => /^cloud:\/\/(r-\d+)$/.exec(providerID)?.[1],
   checksum: (tags) => `sum ${JSON.stringify(tags)}`,
   mark: () => MARK,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { awsTags } from "#clouds/aws/tags/model.ts";
+import type { Tags } from "#core/node-tags.ts";
 import { RIGHTS } from "#core/rights.ts";
-import type { Tags } from "#core/tagging/model.ts";
 import { CONTROL_PLANE_USERS, type ControlPlane } from "#emulators/harness/control-plane.ts";
 import { describeRight } from "#test/e2e/granted-rights.ts";
 import { MARK, startTags, type TagsUnderTest } from "#test/functions/tagging/tags-under-test.ts";

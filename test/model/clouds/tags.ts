@@ -1,5 +1,5 @@
 import { formatCanonicalJson } from "#core/hash.ts";
-import { TAG, type TagParameters, type Tags, type TagsQuestion, UNTAG } from "#core/tagging/model.ts";
+import { TAG, type TagParameters, type Tags, type TagsQuestion, UNTAG } from "#core/node-tags.ts";
 import { type ModelCloud, NO_USAGE } from "../cloud.ts";
 import { MACHINE_COUNT } from "../history.ts";
 

@@ -37,7 +37,7 @@ import {
   type TagsResult,
   type TagsState,
   UNTAG,
-} from "#core/tagging/model.ts";
+} from "#core/node-tags.ts";
 
 /** Dependencies of the tags capability: those of AWS, and read access to EC2. */
 export interface TagsDependencies extends AwsDependencies {

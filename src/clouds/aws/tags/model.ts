@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { parseProviderID } from "#clouds/aws/provider-id.ts";
+import type { NodeTagsModel, Tags } from "#core/node-tags.ts";
 import type { Settings } from "#core/settings.ts";
-import type { TaggingModel, Tags } from "#core/tagging/model.ts";
 
 /** Maximum characters of a tag's key. */
 const MAX_KEY = 128;
@@ -18,7 +18,7 @@ const WITH_VALUES = "=value";
 const PREFIX = "serverless-ccm.io/tags/";
 
 /** Tags of EC2 instances. Fargate nodes and nodes with another cloud's provider ID have none. */
-export const awsTags: TaggingModel = {
+export const awsTags: NodeTagsModel = {
   getResource(providerID) {
     const parsed = parseProviderID(providerID);
     return parsed.kind === "instance" ? parsed.id : undefined;
@@ -32,10 +32,10 @@ export const awsTags: TaggingModel = {
     ...tags,
     [formatManagedTagsKey(getClusterTag(settings))]: formatManagedTags(tags),
   }),
-  owned(tags, settings) {
+  owned(tags, configured, settings) {
     const key = formatManagedTagsKey(getClusterTag(settings));
     const value = Object.hasOwn(tags, key) ? tags[key] : undefined;
-    return value === undefined ? [] : [...parseManagedTags(value, tags, settings.tagging.tags), key];
+    return value === undefined ? [] : [...parseManagedTags(value, tags, configured), key];
   },
 };
 

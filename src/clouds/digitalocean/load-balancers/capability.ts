@@ -4,7 +4,7 @@ import { type Droplet, isDropletId } from "#clouds/digitalocean/droplet.ts";
 import { UUID } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
 import { observeAll } from "#clouds/digitalocean/load-balancers/observe.ts";
-import { performTagging } from "#clouds/digitalocean/load-balancers/orphans/tagging.ts";
+import { performTagAction } from "#clouds/digitalocean/load-balancers/orphans/tag-actions.ts";
 import { listOrphanMarks, parseServiceTag } from "#clouds/digitalocean/load-balancers/orphans/tags.ts";
 import {
   getServiceUid,
@@ -77,7 +77,7 @@ async function perform(cloudAction: CloudAction, api: Api, callContext: CallCont
   const body = RequestBody.safeParse(parameters["body"]).data;
   if (action === "CreateLoadBalancer" && body !== undefined)
     return toActionAnswer(await createLoadBalancer(api, body, callContext));
-  const tagAnswer = await performTagging(cloudAction, api, callContext);
+  const tagAnswer = await performTagAction(cloudAction, api, callContext);
   if (tagAnswer !== undefined) return tagAnswer;
   // An id becomes part of a path.
   if (!UUID.test(target)) return buildInvalid(`"${target}" is not the id of a load balancer`);

@@ -77,8 +77,8 @@ function decideTags(
     precondition: { uid: cluster.metadata.uid, deleting: false },
   };
   const because = { code: TAG, message: `${lacking.length} load balancers lack ${tag}` };
-  const tagging = change(reference, lacking.length === 0 ? [] : [action], { because });
-  if (tagging !== undefined) return tagging;
+  const adding = change(reference, lacking.length === 0 ? [] : [action], { because });
+  if (adding !== undefined) return adding;
   if (unproven.length === 0) return leaveUnchanged(reference);
   const named = unproven.slice(0, MAX_NAMED).join(", ");
   const message = `${unproven.length} load balancers lack ${tag} and are named by an annotation alone, which anybody in the cluster may have written; tag those that are the cluster's: ${named}`;

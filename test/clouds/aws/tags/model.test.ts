@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { awsTags } from "#clouds/aws/tags/model.ts";
+import type { Tags } from "#core/node-tags.ts";
 import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
-import type { Tags } from "#core/tagging/model.ts";
 
 const settings = (cluster: string, clusterTag?: string): Settings => ({
   ...DEFAULT_SETTINGS,
@@ -33,12 +33,15 @@ test("a resource's mark distinguishes our tags from all others, and from those w
   const marked = awsTags.marked({ team: "a", cost: "b" }, cluster);
   expect(Object.keys(marked)).toEqual(["team", "cost", "serverless-ccm.io/tags/tenant-a"]);
   const more = { ...marked, Name: "mine", "kubernetes.io/cluster/tenant-a": "owned" };
-  expect(awsTags.owned(more, cluster)).toEqual(["team", "cost", awsTags.mark(cluster)]);
-  expect(awsTags.owned({ ...more, team: "x" }, cluster)).toEqual(["cost", awsTags.mark(cluster)]);
+  expect(awsTags.owned(more, cluster.tagging.tags, cluster)).toEqual(["team", "cost", awsTags.mark(cluster)]);
+  expect(awsTags.owned({ ...more, team: "x" }, cluster.tagging.tags, cluster)).toEqual([
+    "cost",
+    awsTags.mark(cluster),
+  ]);
   const { cost: _, ...rest }: Tags = more;
-  expect(awsTags.owned(rest, cluster)).toEqual(["team", awsTags.mark(cluster)]);
-  expect(awsTags.owned({ team: "a" }, cluster)).toEqual([]);
-  expect(awsTags.owned(marked, settings("tenant-b"))).toEqual([]);
+  expect(awsTags.owned(rest, cluster.tagging.tags, cluster)).toEqual(["team", awsTags.mark(cluster)]);
+  expect(awsTags.owned({ team: "a" }, cluster.tagging.tags, cluster)).toEqual([]);
+  expect(awsTags.owned(marked, cluster.tagging.tags, settings("tenant-b"))).toEqual([]);
 });
 
 /** How earlier versions wrote and read the mark: six characters of the hash of each key. */
@@ -58,9 +61,11 @@ test.each([1, 20, 21, 40])(
     const mark = marked[awsTags.mark(cluster)] ?? "";
     // EC2 allows 256 characters of these.
     expect(mark).toMatch(/^[A-Za-z0-9_=-]{1,256}$/);
-    expect(awsTags.owned(marked, cluster)).toHaveLength(count + 1);
+    expect(awsTags.owned(marked, cluster.tagging.tags, cluster)).toHaveLength(count + 1);
     const changed = Object.fromEntries(keys.map((key) => [key, "theirs"]));
-    expect(awsTags.owned({ ...marked, ...changed }, cluster)).toEqual([awsTags.mark(cluster)]);
+    expect(awsTags.owned({ ...marked, ...changed }, cluster.tagging.tags, cluster)).toEqual([
+      awsTags.mark(cluster),
+    ]);
     // An earlier version recognizes its tags by the same mark; with more than twenty it marks the instance
     // again first.
     expect(readPreviously(mark, keys)).toHaveLength(count <= 20 ? count : 0);
@@ -70,11 +75,11 @@ test.each([1, 20, 21, 40])(
 test("the mark of an earlier version names its keys; a value that differs from the configuration belongs to others", () => {
   const cluster = { ...settings("a"), tagging: { tags: { team: "a" }, resources: ["instance" as const] } };
   const mark = { [awsTags.mark(cluster)]: previousMark(["team", "cost"]) };
-  expect(awsTags.owned({ team: "a", cost: "b", Name: "n", ...mark }, cluster)).toEqual([
+  expect(awsTags.owned({ team: "a", cost: "b", Name: "n", ...mark }, cluster.tagging.tags, cluster)).toEqual([
     ...["team", "cost"],
     awsTags.mark(cluster),
   ]);
-  expect(awsTags.owned({ team: "theirs", cost: "b", ...mark }, cluster)).toEqual([
+  expect(awsTags.owned({ team: "theirs", cost: "b", ...mark }, cluster.tagging.tags, cluster)).toEqual([
     "cost",
     awsTags.mark(cluster),
   ]);

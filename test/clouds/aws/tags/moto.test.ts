@@ -2,7 +2,7 @@ import { CreateTagsCommand, DescribeTagsCommand } from "@aws-sdk/client-ec2";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { ActionResult, Capability } from "#clouds/cloud.ts";
 import type { Observation } from "#core/capability.ts";
-import type { Tags, TagsQuestion } from "#core/tagging/model.ts";
+import type { Tags, TagsQuestion } from "#core/node-tags.ts";
 import { type AwsHttpWorld, createAwsHttpWorld } from "#test/clouds/aws/http-world.ts";
 import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";

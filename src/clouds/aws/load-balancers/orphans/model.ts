@@ -122,7 +122,7 @@ function removeGroups(
   return { kind: "act", because, actions: removed.actions };
 }
 
-/** AWS's maximum of resources per tagging request. */
+/** AWS's maximum of resources per request that adds tags. */
 const MAX_TAGGED = 20;
 
 /**

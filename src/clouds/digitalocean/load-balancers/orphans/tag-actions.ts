@@ -21,7 +21,7 @@ const ReleaseParameters = z.strictObject({
 });
 
 /** Changes the tags for ownership and orphans; undefined for another action. */
-export async function performTagging(
+export async function performTagAction(
   { action, target, parameters }: CloudAction,
   api: Api,
   callContext: CallContext,

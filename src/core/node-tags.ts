@@ -1,6 +1,6 @@
 import type { Settings } from "#core/settings.ts";
 
-/** The capability of a cloud that the tagging controller uses. */
+/** The capability of a cloud that tags the resources of nodes. */
 export const TAGS = "tags";
 
 /** Tags of a resource, by key. */
@@ -42,7 +42,7 @@ export interface TagsResult {
 }
 
 /** The tags of nodes' resources on one cloud, as pure functions. */
-export interface TaggingModel {
+export interface NodeTagsModel {
   /** Returns the resource ID in a provider ID; undefined if it names no resource with tags. */
   getResource(providerID: string): string | undefined;
   /**
@@ -56,7 +56,7 @@ export interface TaggingModel {
   marked(tags: Tags, settings: Settings): Tags;
   /**
    * Returns the keys of a resource's tags that are ours, the mark included; empty without a mark. A tag whose
-   * value another owner has changed is no longer ours.
+   * value another owner has changed is no longer ours. `configured` are the cluster's desired tags.
    */
-  owned(tags: Tags, settings: Settings): readonly string[];
+  owned(tags: Tags, configured: Tags, settings: Settings): readonly string[];
 }
