@@ -7,7 +7,6 @@ import { createMemoryCloud, type MemoryInstances } from "#clouds/memory/cloud.ts
 import { Cluster } from "#config/cluster.ts";
 import { signIn } from "#config/sign-in.ts";
 import { nodeController } from "#core/node/controller.ts";
-import type { Invoker } from "#delivery/invoker.ts";
 import { buildClusterEntry } from "#emulators/harness/clusters-file.ts";
 import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import {
@@ -20,6 +19,7 @@ import { recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { createConnectionCache } from "#functions/parts/connection-cache.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { connect } from "#kube/client/connect.ts";
+import type { Invoker } from "#platforms/invoker.ts";
 import { startRelay } from "#relay/relay.ts";
 import { getConnectOptions } from "#test/access.ts";
 import { buildRunningInstance, getAddress } from "#test/clouds/memory/running-instance.ts";

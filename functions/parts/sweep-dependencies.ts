@@ -1,26 +1,21 @@
 import { randomBytes } from "node:crypto";
-import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import type { Cluster } from "#config/cluster.ts";
 import { WATCHES } from "#core/watches.ts";
-import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { createConnectionCache } from "#functions/parts/connection-cache.ts";
 import { openDeployedClusters } from "#functions/parts/deployed-clusters.ts";
-import { getSiblingName } from "#functions/parts/lambda-dependencies.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
 import { openStopReader } from "#functions/parts/read-stop.ts";
 import type { SweepFunctionDependencies } from "#functions/parts/sweep-function.ts";
 import { systemClock } from "#kube/follow/clock.ts";
+import { lambda } from "#platforms/lambda/platform.ts";
 import { MAX_SHARD_CLUSTERS } from "#sweep/payload.ts";
 import { createSweepTurns } from "#sweep/sweep-cluster.ts";
 
 /** Clusters with a cached connection in a warm function: those of a shard. */
 const MAX_KEPT = MAX_SHARD_CLUSTERS;
 
-/** Limit of sockets to Lambda; each cluster's limits bound the invocations in flight. */
+/** Limit of sockets to the platform; each cluster's limits bound the invocations in flight. */
 const MAX_SOCKETS = 100;
-
-/** The functions' own timeout in serverless.yml, in milliseconds. */
-const FUNCTION_TIMEOUT_MS = 30_000;
 
 /** The relay sweeps the clusters in which it writes, because functions cannot reach them. */
 const isReached = ({ writes }: Cluster): boolean => writes !== "relay";
@@ -30,9 +25,6 @@ const isReached = ({ writes }: Cluster): boolean => writes !== "relay";
  * account by default.
  */
 const HAND_ON_EVERY_MS = 200;
-
-/** The platform's status for an accepted asynchronous invocation. */
-const ACCEPTED = 202;
 
 /** The last part of this function's name; all functions of a deployment share the prefix. */
 const OWN_NAME = "sweep";
@@ -45,25 +37,17 @@ export function createSweepDependencies(
   environment: Readonly<Record<string, string | undefined>>,
 ): SweepFunctionDependencies {
   const { clusters, judgeAddress } = openDeployedClusters(environment);
-  const ownName = environment["AWS_LAMBDA_FUNCTION_NAME"] ?? OWN_NAME;
-  const lambda = new LambdaClient({ maxAttempts: 3 });
+  const deployment = lambda.openDeployment(environment, OWN_NAME);
   const names = new Map(WATCHES.map(({ name, functionName }) => [name, functionName]));
   return {
     clusters: async () => (await clusters.all()).filter(isReached),
     clustersNamed: async (names) => (await clusters.named(names)).filter(isReached),
     api: createConnectionCache({ role: OWN_NAME, most: MAX_KEPT, answersAlone: false, judgeAddress }),
-    invoker: createLambdaInvoker({
-      functionName: (controller) => getSiblingName(ownName, OWN_NAME, names.get(controller) ?? controller),
-      functionTimeoutMs: FUNCTION_TIMEOUT_MS,
+    invoker: deployment.createInvoker({
+      functionName: (controller) => names.get(controller) ?? controller,
       maxInFlight: MAX_SOCKETS,
     }),
-    async handOn(shard, abortSignal) {
-      const Payload = Buffer.from(JSON.stringify({ shard }));
-      const command = new InvokeCommand({ FunctionName: ownName, InvocationType: "Event", Payload });
-      const { StatusCode } = await lambda.send(command, { abortSignal });
-      if (StatusCode !== ACCEPTED)
-        throw new Error(`Lambda answered ${StatusCode} to an invocation of ${ownName}`);
-    },
+    handOn: (shard, signal) => deployment.invokeItself({ shard }, signal),
     handOnEveryMs: HAND_ON_EVERY_MS,
     readStop: openStopReader(environment, { readsAll: true }),
     clock: systemClock,
@@ -71,6 +55,6 @@ export function createSweepDependencies(
     identity: `sweep-${randomBytes(4).toString("hex")}`,
     turns: createSweepTurns(systemClock),
     log: logToStandardOutput,
-    functionPrefix: getSiblingName(ownName, OWN_NAME, "") || undefined,
+    functionPrefix: deployment.prefix,
   };
 }

@@ -1,6 +1,6 @@
 import type { Event } from "#core/event.ts";
 import { formatTraceParent, parseTraceParent } from "#core/trace-context.ts";
-import type { Invocation, Invoker } from "#delivery/invoker.ts";
+import type { Invocation, Invoker } from "#platforms/invoker.ts";
 import { cut } from "#tracing/span.ts";
 import type { ActiveSpan, Tracer } from "#tracing/tracer.ts";
 

@@ -4,10 +4,10 @@ import type { EventReason } from "#core/event.ts";
 import type { ObjectName, Resource } from "#core/resources/resource.ts";
 import type { Stop } from "#core/stop.ts";
 import { fillBatch, getRefreshPeriod } from "#delivery/batch-event.ts";
-import { type Invocation, type Invoker, isRefusal } from "#delivery/invoker.ts";
 import { type RelatedBatch, withRelated } from "#delivery/related-batch.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { ObjectKey } from "#kube/follow/object-key.ts";
+import { type Invocation, type Invoker, isRefusal } from "#platforms/invoker.ts";
 import { type Delivery, deliver } from "#relay/delivery/deliver.ts";
 import type {
   InvocationEnd,

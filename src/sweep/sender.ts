@@ -6,11 +6,11 @@ import type { ObjectReport, Report } from "#core/report.ts";
 import { IN_PROGRESS, ISSUES, LIMIT_REACHED } from "#core/service/issues.ts";
 import type { Stop } from "#core/stop.ts";
 import { buildBatchEvent, fillBatch } from "#delivery/batch-event.ts";
-import { type Invocation, type Invoker, invokeUntil, isRefusal } from "#delivery/invoker.ts";
 import { type RelatedSource, withRelated } from "#delivery/related-batch.ts";
 import { createSemaphore, type Semaphore } from "#kube/client/semaphore.ts";
 import { createAbortPatience } from "#kube/client/time-limit.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
+import { type Invocation, type Invoker, invokeUntil, isRefusal } from "#platforms/invoker.ts";
 import type { SweptObject } from "#sweep/select.ts";
 
 /** The options of sending one controller's objects of one cluster. */

@@ -12,7 +12,6 @@ import { createMemoryCloud, readMemoryInstances } from "#clouds/memory/cloud.ts"
 import { selectAddressRules } from "#config/address-rules.ts";
 import { Cluster, type ClusterEntry } from "#config/cluster.ts";
 import { nodeController } from "#core/node/controller.ts";
-import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
@@ -23,6 +22,7 @@ import type { PlatformFunction } from "#functions/parts/platform-function.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
+import { createLambdaInvoker } from "#platforms/lambda/invoker.ts";
 import { createFallbackInvoker } from "#relay/delivery/fallback-invoker.ts";
 import { startRelay } from "#relay/relay.ts";
 import { getConnectOptions } from "#test/access.ts";

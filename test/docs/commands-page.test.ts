@@ -85,7 +85,7 @@ test("the page of codes has every known code, with the text of explain", async (
     [
       "functions/parts/controller-function.ts",
       "src/cli/run/in-process-functions.ts",
-      "src/delivery/invoke-lambda.ts",
+      "src/platforms/lambda/invoker.ts",
     ].map((file) => readFile(join(ROOT, file), "utf8")),
   );
   const codes = rows(refusals).map(([code]) => code);

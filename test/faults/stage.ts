@@ -9,7 +9,6 @@ import { Cluster, type ClusterEntry } from "#config/cluster.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
 import { getSignInRole, signIn } from "#config/sign-in.ts";
 import { findWatch } from "#core/watches.ts";
-import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 import type { InstanceSpec } from "#emulators/ec2/instance-spec.ts";
@@ -22,6 +21,7 @@ import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-his
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { pause } from "#kube/follow/clock.ts";
+import { createLambdaInvoker } from "#platforms/lambda/invoker.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";
 import { buildMarkedNode, type ForeignMarks, type NodeDifference } from "#test/faults/foreign.ts";

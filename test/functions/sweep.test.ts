@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { getSiblingName } from "#functions/parts/lambda-dependencies.ts";
 import { createSweepDependencies } from "#functions/parts/sweep-dependencies.ts";
 import { createSweepFunction, withMetric } from "#functions/parts/sweep-function.ts";
 import type { DispatchDependencies } from "#sweep/dispatch.ts";
@@ -124,14 +123,6 @@ test.each([
 test("a line of something else is no metric", () => {
   const line = { level: "error", event: "SweepNotDone", clusters: 3 };
   expect(withMetric(line, 0)).toBe(line);
-});
-
-test.each([
-  ["serverless-ccm-dev-sweep", "node", "serverless-ccm-dev-node"],
-  ["my-sweep-sweep", "node-lifecycle", "my-sweep-node-lifecycle"],
-  ["renamed", "node", "node"],
-])("next to %s the function %s is %s", (own, name, sibling) => {
-  expect(getSiblingName(own, "sweep", name)).toBe(sibling);
 });
 
 describe("what a deployed sweep touches", () => {

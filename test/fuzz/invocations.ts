@@ -4,10 +4,10 @@ import type { Cluster } from "#config/cluster.ts";
 import type { Controller } from "#core/controller.ts";
 import type { Event } from "#core/event.ts";
 import { Report } from "#core/report.ts";
-import type { Invocation, Invoker } from "#delivery/invoker.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
+import type { Invocation, Invoker } from "#platforms/invoker.ts";
 import type { Fate } from "#test/fuzz/steps.ts";
 import { parseIdentity } from "#test/relay/report-builders.ts";
 

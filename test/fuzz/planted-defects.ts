@@ -4,8 +4,8 @@ import type { Decision, PatchWrite, Plan, Write } from "#core/decision.ts";
 import type { Node } from "#core/node/node.ts";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 import type { DeletionSettings } from "#core/settings.ts";
-import type { Invoker } from "#delivery/invoker.ts";
 import { CONTROL_PLANE_USERS, type ControlPlaneUser } from "#emulators/harness/control-plane.ts";
+import type { Invoker } from "#platforms/invoker.ts";
 
 /** A plausible mistake that a fuzzer must find. */
 export interface PlantedDefect {

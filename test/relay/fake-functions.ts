@@ -2,7 +2,7 @@ import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
 import type { Event } from "#core/event.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
 import { fingerprintNode } from "#core/node/watch.ts";
-import type { Invocation, Invoker } from "#delivery/invoker.ts";
+import type { Invocation, Invoker } from "#platforms/invoker.ts";
 import type { FakeApi } from "#test/kube/apply/fake-api.ts";
 import { buildReport, parseIdentity, type ReportInput } from "#test/relay/report-builders.ts";
 

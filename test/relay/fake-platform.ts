@@ -1,6 +1,6 @@
 import type { Event } from "#core/event.ts";
-import type { FailedInvocation, Invocation, Invoker } from "#delivery/invoker.ts";
 import type { Clock } from "#kube/follow/clock.ts";
+import type { FailedInvocation, Invocation, Invoker } from "#platforms/invoker.ts";
 
 /** The behaviour of a platform of functions, with a clock of its own. */
 export interface FakePlatformOptions {

@@ -1,8 +1,8 @@
 import { Cluster } from "#config/cluster.ts";
 import type { Watch } from "#core/controller.ts";
 import type { Event } from "#core/event.ts";
-import type { Invoker } from "#delivery/invoker.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
+import type { Invoker } from "#platforms/invoker.ts";
 import { type ClusterSweep, createSweepTurns, type SweepTime, sweepCluster } from "#sweep/sweep-cluster.ts";
 import { isAuditTurn, toMinute } from "#sweep/turns.ts";
 import { buildStatus, type FakeApi } from "#test/kube/apply/fake-api.ts";

@@ -1,21 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
-import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { createConnectionCache } from "#functions/parts/connection-cache.ts";
 import { openDeployedClusters } from "#functions/parts/deployed-clusters.ts";
 import type { Ec2EventsDependencies } from "#functions/parts/ec2-events/request-resync.ts";
-import { getSiblingName } from "#functions/parts/lambda-dependencies.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
 import { openStopReader } from "#functions/parts/read-stop.ts";
+import { lambda } from "#platforms/lambda/platform.ts";
 
 /** Clusters with a cached connection in a warm function. */
 const MAX_KEPT = 32;
 
 /** Invocations at a time. */
 const MAX_SOCKETS = 16;
-
-/** The functions' own timeout in serverless.yml, in milliseconds. */
-const FUNCTION_TIMEOUT_MS = 30_000;
 
 /** The last part of this function's name; all functions of a deployment share the prefix. */
 const OWN_NAME = "ec2-events";
@@ -28,8 +24,6 @@ export function createEc2EventsDependencies(
   environment: Readonly<Record<string, string | undefined>>,
 ): Ec2EventsDependencies {
   const { clusters, judgeAddress } = openDeployedClusters(environment);
-  const ownName = environment["AWS_LAMBDA_FUNCTION_NAME"] ?? OWN_NAME;
-  const functionName = getSiblingName(ownName, OWN_NAME, nodeLifecycleWatch.functionName);
   const identity = `ec2-events-${randomBytes(4).toString("hex")}`;
   let events = 0;
   let aws: ReturnType<Ec2EventsDependencies["aws"]> | undefined;
@@ -45,9 +39,8 @@ export function createEc2EventsDependencies(
       );
       return aws;
     },
-    invoker: createLambdaInvoker({
-      functionName: () => functionName,
-      functionTimeoutMs: FUNCTION_TIMEOUT_MS,
+    invoker: lambda.openDeployment(environment, OWN_NAME).createInvoker({
+      functionName: () => nodeLifecycleWatch.functionName,
       maxInFlight: MAX_SOCKETS,
     }),
     nextEventId({ name }) {

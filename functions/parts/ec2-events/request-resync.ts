@@ -10,13 +10,13 @@ import { formatCollectionPath, NODES } from "#core/resources/resource.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Stop } from "#core/stop.ts";
 import { buildBatchEvent } from "#delivery/batch-event.ts";
-import type { Invoker } from "#delivery/invoker.ts";
 import { Ec2EventRejected, isEnding, type StateChange } from "#functions/parts/ec2-events/state-change.ts";
 import type { Log } from "#functions/parts/log-report.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { listAll } from "#kube/follow/list.ts";
 import type { RequestFailure } from "#kube/follow/request-failure.ts";
+import type { Invoker } from "#platforms/invoker.ts";
 
 /** The dependencies of the function. */
 export interface Ec2EventsDependencies {

@@ -9,11 +9,12 @@ import { createCheckContext } from "#cli/doctor/context.ts";
 import { createLambdaReader } from "#cli/doctor/lambda.ts";
 import { formatCounted } from "#cli/format-list.ts";
 import { readFallback } from "#cli/relay/fallback.ts";
-import { type FunctionFlags, readFunctionNames, readLambdaRegion } from "#cli/relay/function-names.ts";
+import { type FunctionFlags, readFunctionNames, readRegion } from "#cli/relay/function-names.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { type CheckResult, reportFailure } from "#core/check-result.ts";
 import { formatJsonLine } from "#core/log-text.ts";
 import { startAtMost } from "#kube/client/semaphore.ts";
+import { loadPlatform } from "#platforms/platforms.ts";
 
 /** The flags of `doctor`. */
 export interface DoctorFlags extends ReachFlags, FunctionFlags, StopSwitchFlags {
@@ -103,7 +104,7 @@ async function readLambda(flags: DoctorFlags): Promise<(LambdaReader & { close()
   if (flags.functionPrefix === undefined && flags.functionArn === undefined) return undefined;
   const faults: ConfigurationFault[] = [];
   const names = readFunctionNames(flags, faults);
-  const region = await readLambdaRegion(flags.region, faults);
+  const region = await readRegion(await loadPlatform(), flags.region, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);
   return createLambdaReader(names, region);
 }

@@ -12,9 +12,9 @@ import { isUninitialized } from "#core/node/taints.ts";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 import type { ObjectReport } from "#core/report.ts";
 import { NODES } from "#core/resources/resource.ts";
-import type { Invocation } from "#delivery/invoker.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { loadControllers } from "#functions/parts/controllers.ts";
+import type { Invocation } from "#platforms/invoker.ts";
 
 /** What a controller would do about a node, and what the cloud answered. */
 export interface DryDecision {

@@ -6,8 +6,8 @@ import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
-import type { Invoker } from "#delivery/invoker.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import type { Invoker } from "#platforms/invoker.ts";
 
 /** Connects to a cluster as an identity. */
 export type ConnectAs = (cluster: Cluster, role: SignInRole) => Promise<Transport>;

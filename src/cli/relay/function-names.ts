@@ -1,7 +1,8 @@
-import { LambdaClient } from "@aws-sdk/client-lambda";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { Watch } from "#core/controller.ts";
+import { getErrorMessage } from "#core/sanitize-text.ts";
 import { WATCHES } from "#core/watches.ts";
+import type { FunctionPlatform } from "#platforms/platform.ts";
 
 /** The flags that name the functions to invoke; one of the two is given. */
 export interface FunctionFlags {
@@ -41,30 +42,16 @@ export function checkOneFunction(
   return [{ name: "--function-arn", message }];
 }
 
-/** The functions' timeout as deployed by serverless.yml, in milliseconds. */
-export const FUNCTION_TIMEOUT_MS = 30_000;
-
-/**
- * Reads the functions' region: the flag, or what the SDK finds, which is AWS_REGION or the profile's region.
- */
-export async function readLambdaRegion(
+/** Finds the functions' region: the flag, or what the platform finds in the environment. */
+export async function readRegion(
+  platform: FunctionPlatform,
   region: string | undefined,
   faults: ConfigurationFault[],
 ): Promise<string | undefined> {
-  const client = new LambdaClient(region === undefined ? {} : { region });
   try {
-    return await client.config.region();
+    return await platform.findRegion(region);
   } catch (error) {
-    faults.push({ name: "--region", message: formatRegionError(region, error) });
+    faults.push({ name: "--region", message: getErrorMessage(error) });
     return undefined;
-  } finally {
-    client.destroy();
   }
-}
-
-function formatRegionError(region: string | undefined, error: unknown): string {
-  if (region) return `"${region}" is no region; give one such as eu-central-1`;
-  const isMissing = error instanceof Error && error.message.startsWith("Region is missing");
-  if (isMissing) return "is missing: give it, set AWS_REGION, or give your AWS profile a region";
-  return `what AWS_REGION or the AWS profile say is no region (${error instanceof Error ? error.message : error})`;
 }

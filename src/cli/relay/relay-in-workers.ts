@@ -3,7 +3,6 @@ import { Worker } from "node:worker_threads";
 import { connectRelay } from "#cli/clusters/connect-identity.ts";
 import { onHangup } from "#cli/process.ts";
 import { followClusters } from "#cli/relay/follow-clusters.ts";
-import { FUNCTION_TIMEOUT_MS } from "#cli/relay/function-names.ts";
 import type { OpenedClusters } from "#cli/relay/opened-clusters.ts";
 import type {
   CommonWorkerData,
@@ -17,8 +16,9 @@ import type { ServingSettings } from "#cli/settings/settings.ts";
 import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { hasNoEntries } from "#config/clusters-file.ts";
-import type { LambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { systemClock } from "#kube/follow/clock.ts";
+import { FUNCTION_TIMEOUT_MS } from "#platforms/invoker.ts";
+import type { PlatformInvoker } from "#platforms/platform.ts";
 import { createInvocationLimiter } from "#relay/delivery/create-invocation-limiter.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
@@ -42,7 +42,7 @@ export interface RelayInWorkersOptions {
    * Checks whether deployed functions can be invoked; each worker has an invoker of its own. Without it the
    * workers run the functions.
    */
-  readonly platform?: LambdaInvoker | undefined;
+  readonly platform?: PlatformInvoker | undefined;
   /** Whether workers handle events themselves while the platform fails. */
   readonly hasFallback?: boolean;
 }

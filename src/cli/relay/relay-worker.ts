@@ -3,21 +3,21 @@ import { connectRelay } from "#cli/clusters/connect-identity.ts";
 import { openFleetBrake } from "#cli/deletion/fleet-record.ts";
 import { logToStandardError } from "#cli/process.ts";
 import { connectAsFunction, createFallbackParts } from "#cli/relay/fallback.ts";
-import { FUNCTION_TIMEOUT_MS, readFunctionNames } from "#cli/relay/function-names.ts";
+import { readFunctionNames } from "#cli/relay/function-names.ts";
 import { keepCluster } from "#cli/relay/keep-cluster.ts";
 import { RELAY_WORKER, type RelayWorkerData } from "#cli/relay/relay-worker-data.ts";
 import { type ProcessTracing, startTracing } from "#cli/relay/start-tracing.ts";
 import { createPrivateSweeps } from "#cli/run/sweep-every-minute.ts";
 import type { Watch } from "#core/controller.ts";
 import type { Event } from "#core/event.ts";
-import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
-import type { Invoker } from "#delivery/invoker.ts";
 import { systemClock } from "#kube/follow/clock.ts";
+import type { Invoker } from "#platforms/invoker.ts";
+import { loadPlatform } from "#platforms/platforms.ts";
 import { createFallbackInvoker } from "#relay/delivery/fallback-invoker.ts";
 import { startWorkerHost, type WorkerParts, type WorkerWork } from "#relay/workers/worker-host.ts";
 
 /**
- * The limit of sockets to Lambda. Each cluster's own limits bound what is in flight, and clusters come and
+ * The limit of sockets to the platform. Each cluster's own limits bound what is in flight, and clusters come and
  * go.
  */
 const MAX_SOCKETS = 10_000;
@@ -30,12 +30,12 @@ export async function runRelayWorker(data: RelayWorkerData, watches?: readonly W
   if (parentPort === null || data.kind !== RELAY_WORKER) throw new Error("this is no worker of a relay");
   const port = parentPort;
   const tracing = await startTracing(process.env, logToStandardError);
-  const invoker = createLambdaInvoker({
+  const { createInvoker } = await loadPlatform();
+  const invoker = createInvoker({
     // The main thread has already validated the flags.
     functionName: readFunctionNames(data, []),
-    functionTimeoutMs: FUNCTION_TIMEOUT_MS,
     maxInFlight: MAX_SOCKETS,
-    client: data.region === undefined ? {} : { region: data.region },
+    region: data.region,
   });
   startWorkerHost({
     port,

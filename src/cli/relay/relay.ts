@@ -10,10 +10,9 @@ import {
 } from "#cli/relay/fallback.ts";
 import {
   checkOneFunction,
-  FUNCTION_TIMEOUT_MS,
   type FunctionFlags,
   readFunctionNames,
-  readLambdaRegion,
+  readRegion,
 } from "#cli/relay/function-names.ts";
 import {
   NOTHING_TO_SHARE,
@@ -38,8 +37,9 @@ import { type Flags, readClusterSettings, readServingSettings } from "#cli/setti
 import { readStockFlags } from "#cli/settings/stock-flags.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
 import type { Event } from "#core/event.ts";
-import { createLambdaInvoker, type LambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { systemClock } from "#kube/follow/clock.ts";
+import type { PlatformInvoker } from "#platforms/platform.ts";
+import { loadPlatform } from "#platforms/platforms.ts";
 import { createFallbackInvoker } from "#relay/delivery/fallback-invoker.ts";
 
 /** The flags of `relay` that `run` does not have. */
@@ -52,7 +52,7 @@ export interface RelayFlags extends Flags, RegistryFlags, FunctionFlags {
 }
 
 /**
- * The limit of sockets to Lambda. Each cluster's own limits bound what is in flight, and clusters come and
+ * The limit of sockets to the platform. Each cluster's own limits bound what is in flight, and clusters come and
  * go.
  */
 const MAX_SOCKETS = 10_000;
@@ -66,19 +66,14 @@ export async function runRelay(flags: RelayFlags, program: string): Promise<void
   const serving = { ...readServingSettings(flags, faults), functionPrefix: flags.functionPrefix };
   const stockFlags = readStockFlags(flags, faults);
   const functionName = readFunctionNames(flags, faults);
-  const region = await readLambdaRegion(flags.region, faults);
+  const platform = await loadPlatform();
+  const region = await readRegion(platform, flags.region, faults);
   const hasFallback = readFallback(flags.fallback, faults);
   const workersFor = readWorkers(flags.workers, faults);
   const fleetBrake = readFleetBrake(flags.fleetBrake, process.env, faults);
   const source = selectClusterSource(flags.clustersFile, flags.given, process.env, faults);
   const join = await readSharding(flags, process.env, faults);
-  const makeInvoker = () =>
-    createLambdaInvoker({
-      functionName,
-      functionTimeoutMs: FUNCTION_TIMEOUT_MS,
-      maxInFlight: MAX_SOCKETS,
-      client: region === undefined ? {} : { region },
-    });
+  const makeInvoker = () => platform.createInvoker({ functionName, maxInFlight: MAX_SOCKETS, region });
   if (source.kind === "flags") {
     if (join !== undefined) faults.push(NOTHING_TO_SHARE);
     const { cluster, relayAccess, functionsAccess } = await readClusterSettings(flags, process.env, faults);
@@ -151,7 +146,7 @@ function refuseOneFunction(flags: RelayFlags, clusters: ClustersFile["clusters"]
  * platform fails.
  */
 function createInvokerWithFallback(
-  invoker: LambdaInvoker,
+  invoker: PlatformInvoker,
   { inProcess }: Pick<FallbackParts, "inProcess">,
   tracing: Pick<ProcessTracing, "invoker" | "tracer">,
 ): Pick<ServeOptions, "invoker" | "dryRun" | "fallback" | "tracer"> {

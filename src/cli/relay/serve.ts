@@ -5,9 +5,9 @@ import { createPrivateSweeps, type Sweeping } from "#cli/run/sweep-every-minute.
 import type { ServingSettings } from "#cli/settings/settings.ts";
 import type { ControllerName } from "#core/event.ts";
 import { logText } from "#core/log-text.ts";
-import type { Invoker } from "#delivery/invoker.ts";
 import { getSystemCode } from "#kube/client/errors.ts";
 import { systemClock } from "#kube/follow/clock.ts";
+import type { Invoker } from "#platforms/invoker.ts";
 import {
   checkPlatform,
   type PlatformCheckOptions,

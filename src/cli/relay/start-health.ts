@@ -5,8 +5,8 @@ import { log } from "#cli/relay/serve.ts";
 import type { StockFlag } from "#cli/settings/stock-flags.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { EVENT_VERSION, type Event } from "#core/event.ts";
-import type { Invoker } from "#delivery/invoker.ts";
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
+import type { Invoker } from "#platforms/invoker.ts";
 import {
   createPlatformHealth,
   type PlatformNote,

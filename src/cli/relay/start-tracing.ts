@@ -1,6 +1,6 @@
-import type { Invoker } from "#delivery/invoker.ts";
 import { traceInvoker } from "#delivery/traced-invoker.ts";
 import type { FunctionTracer } from "#functions/parts/function-tracer.ts";
+import type { Invoker } from "#platforms/invoker.ts";
 import { createDroppedLine, openTracer } from "#tracing/open-tracer.ts";
 import type { Environment } from "#tracing/settings.ts";
 import type { Tracer } from "#tracing/tracer.ts";

@@ -1,4 +1,3 @@
-import { FUNCTION_TIMEOUT_MS } from "#cli/relay/function-names.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Cluster, Clusters } from "#config/cluster.ts";
 import type { FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
@@ -8,12 +7,12 @@ import type { ControllerName } from "#core/event.ts";
 import { Report } from "#core/report.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Stop } from "#core/stop.ts";
-import type { Invocation, Invoker } from "#delivery/invoker.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { loadControllers } from "#functions/parts/controllers.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import type { FunctionTracer } from "#functions/parts/function-tracer.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import { FUNCTION_TIMEOUT_MS, type Invocation, type Invoker } from "#platforms/invoker.ts";
 
 export interface InProcessFunctionsOptions {
   /** The clusters whose events arrive, as the sender knows them. */

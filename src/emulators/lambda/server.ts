@@ -61,8 +61,8 @@ interface Answer {
 }
 
 /**
- * Starts an endpoint on 127.0.0.1 that answers AWS Lambda's Invoke API (RequestResponse and DryRun) with the
- * given functions. It also returns the concurrency limits of the account and each function.
+ * Starts an endpoint on 127.0.0.1 that answers AWS Lambda's Invoke API with the given functions: RequestResponse,
+ * DryRun, and Event without its retries. It also returns the concurrency limits of the account and each function.
  */
 export async function startLambda(options: LambdaOptions): Promise<LambdaServer> {
   const records: InvocationRecord[] = [];
@@ -76,9 +76,9 @@ export async function startLambda(options: LambdaOptions): Promise<LambdaServer>
     if (reading !== undefined) return send(response, reading);
     const functionName = decodeURIComponent(INVOKE_PATH.exec(request.url ?? "")?.[1] ?? "");
     const payload = await readPayload(request);
-    const isDryRun = request.headers["x-amz-invocation-type"] === "DryRun";
-    const answer = await answerTo(request, functionName, payload, isDryRun);
-    if (isDryRun) return send(response, answer);
+    const type = request.headers["x-amz-invocation-type"];
+    const answer = await answerTo(request, functionName, payload, type);
+    if (type === "DryRun") return send(response, answer);
     if (records.length === MAX_RECORDS) records.shift();
     records.push({
       functionName,
@@ -95,7 +95,7 @@ export async function startLambda(options: LambdaOptions): Promise<LambdaServer>
     request: IncomingMessage,
     functionName: string,
     payload: Buffer | undefined,
-    isDryRun: boolean,
+    type: string | string[] | undefined,
   ): Promise<Answer> {
     if (payload === undefined)
       return buildRefusal(413, "RequestEntityTooLargeException", "the payload is over 6 MB");
@@ -107,15 +107,20 @@ export async function startLambda(options: LambdaOptions): Promise<LambdaServer>
     if (handler === undefined) {
       return buildRefusal(404, "ResourceNotFoundException", `Function not found: ${functionName}`);
     }
-    if (isDryRun) return { status: 204, body: undefined };
+    if (type === "DryRun") return { status: 204, body: undefined };
     if (running >= options.concurrency)
       return buildRefusal(429, "TooManyRequestsException", "Rate Exceeded.");
-    running += 1;
+    let event: unknown;
     try {
-      return await runFunction(handler, functionName, payload, options.timeoutMs);
-    } finally {
-      running -= 1;
+      event = JSON.parse(payload.toString("utf8"));
+    } catch {
+      return buildRefusal(400, "InvalidRequestContentException", "Could not parse request body into json");
     }
+    running += 1;
+    const answer = runFunction(handler, functionName, event, options.timeoutMs).finally(() => {
+      running -= 1;
+    });
+    return type === "Event" ? { status: 202, body: undefined } : answer;
   }
 
   async function turnOn(): Promise<void> {
@@ -161,15 +166,9 @@ function send(response: ServerResponse, { status, body, headers }: Answer): void
 async function runFunction(
   handler: LambdaHandler,
   functionName: string,
-  payload: Buffer,
+  event: unknown,
   timeoutMs: number,
 ): Promise<Answer> {
-  let event: unknown;
-  try {
-    event = JSON.parse(payload.toString("utf8"));
-  } catch {
-    return buildRefusal(400, "InvalidRequestContentException", "Could not parse request body into json");
-  }
   const awsRequestId = crypto.randomUUID();
   const deadline = performance.now() + timeoutMs;
   const context: LambdaContext = {

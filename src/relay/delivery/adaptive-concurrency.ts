@@ -1,4 +1,4 @@
-import { ABANDONED } from "#delivery/invoker.ts";
+import { ABANDONED } from "#platforms/invoker.ts";
 import { type Breaker, createBreaker } from "#relay/delivery/breaker.ts";
 import type { InvocationEnd } from "#relay/delivery/invocation-limiter.ts";
 

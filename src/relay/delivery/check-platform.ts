@@ -1,6 +1,6 @@
 import type { ControllerName } from "#core/event.ts";
-import type { PlatformIssue } from "#delivery/dry-run-lambda.ts";
 import { type Clock, pause, systemClock } from "#kube/follow/clock.ts";
+import type { PlatformIssue } from "#platforms/platform.ts";
 
 /** Whether the functions that the clusters need could be invoked at the last check. */
 export interface PlatformState {

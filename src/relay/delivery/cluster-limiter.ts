@@ -1,4 +1,4 @@
-import { ABANDONED } from "#delivery/invoker.ts";
+import { ABANDONED } from "#platforms/invoker.ts";
 import type { InvocationEnd } from "#relay/delivery/invocation-limiter.ts";
 
 /** One cluster's invocations in flight, its recent use of permits, and whether its invocations succeed. */

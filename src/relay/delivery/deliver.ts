@@ -1,7 +1,7 @@
 import type { Event } from "#core/event.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
 import { buildBatchEvent, type EventFacts } from "#delivery/batch-event.ts";
-import { type Invocation, type Invoker, invokeUntil, isRefusal } from "#delivery/invoker.ts";
+import { type Invocation, type Invoker, invokeUntil, isRefusal } from "#platforms/invoker.ts";
 import type { ReadyObject, Settlement } from "#relay/work/types.ts";
 
 /** The result of one event, for the log and the metrics. */

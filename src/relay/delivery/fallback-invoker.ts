@@ -1,6 +1,6 @@
 import type { Event } from "#core/event.ts";
-import { type Invocation, type Invoker, isRefusal, readPlatformSign } from "#delivery/invoker.ts";
 import type { Clock } from "#kube/follow/clock.ts";
+import { type Invocation, type Invoker, isRefusal, readPlatformSign } from "#platforms/invoker.ts";
 import type { PlatformHealth } from "#relay/delivery/platform-health.ts";
 
 export interface FallbackOptions {

@@ -1,6 +1,6 @@
 import type { ControllerName, Event } from "#core/event.ts";
-import type { PlatformSign } from "#delivery/invoker.ts";
 import { type Clock, pause } from "#kube/follow/clock.ts";
+import type { PlatformSign } from "#platforms/invoker.ts";
 
 /** An invocation that the platform did not answer. */
 export interface PlatformFailure extends Pick<Event, "controller" | "cluster" | "clusterHash"> {

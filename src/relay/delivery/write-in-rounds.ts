@@ -16,7 +16,6 @@ import {
 } from "#core/report.ts";
 import type { Moment, Round } from "#core/rounds.ts";
 import { describeStop, type Stop, selectTightestStop } from "#core/stop.ts";
-import type { Invocation, Invoker } from "#delivery/invoker.ts";
 import { applyShared } from "#kube/apply/apply-shared.ts";
 import {
   type BatchEntry,
@@ -28,6 +27,7 @@ import {
 } from "#kube/apply/read.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
+import type { Invocation, Invoker } from "#platforms/invoker.ts";
 import { writeDecisions } from "#relay/delivery/write-decisions.ts";
 
 /** The dependencies of the rounds of one event. */

@@ -1,5 +1,5 @@
 import type { Reason } from "#core/reason.ts";
-import { ABANDONED, type Invocation } from "#delivery/invoker.ts";
+import { ABANDONED, type Invocation } from "#platforms/invoker.ts";
 import type { Heartbeat } from "#relay/lease/renew-lease.ts";
 
 /** The liveness of an informer. */

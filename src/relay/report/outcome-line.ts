@@ -1,5 +1,5 @@
 import { buildOrphanFacts, type Report } from "#core/report.ts";
-import { ABANDONED } from "#delivery/invoker.ts";
+import { ABANDONED } from "#platforms/invoker.ts";
 import type { LeaseOutcome } from "#relay/lease/renew-lease.ts";
 import type { RelayNote } from "#relay/report/relay-note.ts";
 

@@ -1,7 +1,7 @@
 import type { Cluster } from "#config/cluster.ts";
 import type { StopsRead } from "#config/switch/stops.ts";
-import { ABANDONED } from "#delivery/invoker.ts";
 import type { Clock } from "#kube/follow/clock.ts";
+import { ABANDONED } from "#platforms/invoker.ts";
 import type { InvocationLimiter, InvocationPermit } from "#relay/delivery/invocation-limiter.ts";
 import type { ProcessPlatformHealth } from "#relay/delivery/platform-health.ts";
 import type {

@@ -3,7 +3,6 @@ import { createLocator, parseInstanceId } from "#clouds/aws/locate-instance.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { Event } from "#core/event.ts";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
-import type { FailedInvocation } from "#delivery/invoker.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 import { buildClusterEntry } from "#emulators/harness/clusters-file.ts";
@@ -12,6 +11,7 @@ import type { Ec2EventResult } from "#functions/parts/ec2-events/request-resync.
 import type { LogLine } from "#functions/parts/log-report.ts";
 import type { FunctionContext } from "#functions/parts/platform-function.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import type { FailedInvocation } from "#platforms/invoker.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { buildReport } from "#test/relay/report-builders.ts";
 

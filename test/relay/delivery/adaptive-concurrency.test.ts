@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ControllerName } from "#core/event.ts";
-import { ABANDONED } from "#delivery/invoker.ts";
+import { ABANDONED } from "#platforms/invoker.ts";
 import { createInvocationLimiter } from "#relay/delivery/create-invocation-limiter.ts";
 import type { InvocationEnd, InvocationPermit } from "#relay/delivery/invocation-limiter.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import type { ControllerName } from "#core/event.ts";
-import type { PlatformIssue } from "#delivery/dry-run-lambda.ts";
+import type { PlatformIssue } from "#platforms/platform.ts";
 import { checkPlatform, type PlatformCheck } from "#relay/delivery/check-platform.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 

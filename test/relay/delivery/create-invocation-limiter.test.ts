@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ABANDONED } from "#delivery/invoker.ts";
+import { ABANDONED } from "#platforms/invoker.ts";
 import { createInvocationLimiter } from "#relay/delivery/create-invocation-limiter.ts";
 import type { InvocationEnd, InvocationPermit, PermitRequest } from "#relay/delivery/invocation-limiter.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";

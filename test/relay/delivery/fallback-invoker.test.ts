@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createProbeEvent } from "#cli/relay/start-health.ts";
 import type { Event } from "#core/event.ts";
-import type { Invocation, Invoker } from "#delivery/invoker.ts";
+import type { Invocation, Invoker } from "#platforms/invoker.ts";
 import { createFallbackInvoker } from "#relay/delivery/fallback-invoker.ts";
 import { createPlatformHealth } from "#relay/delivery/platform-health.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Event } from "#core/event.ts";
-import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
-import type { Invoker } from "#delivery/invoker.ts";
+import type { Invoker } from "#platforms/invoker.ts";
+import { createLambdaInvoker } from "#platforms/lambda/invoker.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
+import { type FunctionUnderTest, startFunction } from "#test/functions/function-under-test.ts";
 import {
   createUnknownHostEndpoint,
   type DeadEndpoint,
@@ -11,8 +12,7 @@ import {
   startRefusingEndpoint,
   startResettingEndpoint,
   startUnacceptingEndpoint,
-} from "#test/delivery/dead-endpoints.ts";
-import { type FunctionUnderTest, startFunction } from "#test/functions/function-under-test.ts";
+} from "#test/platforms/lambda/dead-endpoints.ts";
 import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 const NODES = 50;

@@ -6,13 +6,13 @@ import { createMemoryCloud, type MemoryInstances } from "#clouds/memory/cloud.ts
 import { Cluster } from "#config/cluster.ts";
 import { nodeController } from "#core/node/controller.ts";
 import type { Report } from "#core/report.ts";
-import type { Invoker } from "#delivery/invoker.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
+import type { Invoker } from "#platforms/invoker.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";
 import { getConnectOptions } from "#test/access.ts";

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { Cluster } from "#config/cluster.ts";
 import type { Event } from "#core/event.ts";
-import type { Invocation, Invoker } from "#delivery/invoker.ts";
+import type { Invocation, Invoker } from "#platforms/invoker.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import { createFakeApi, type FakeApi } from "#test/kube/apply/fake-api.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";

@@ -4,7 +4,7 @@ import { Cluster } from "#config/cluster.ts";
 import type { ObjectReport } from "#core/report.ts";
 import { routeWatch } from "#core/route/watch.ts";
 import { serviceWatch } from "#core/service/watch.ts";
-import type { Invocation } from "#delivery/invoker.ts";
+import type { Invocation } from "#platforms/invoker.ts";
 import { deliver } from "#relay/delivery/deliver.ts";
 import { addStockMetrics } from "#relay/report/stock-metrics.ts";
 import type { ReadyObject } from "#relay/work/types.ts";

@@ -19,13 +19,22 @@ export interface FailedInvocation {
 }
 
 /**
- * Sends one event to a function and returns its report. Never rejects and never retries: the relay owns all
- * retries.
+ * Sends events to functions. Implementations: one for each function platform, one in the same process, and
+ * wrappers.
  */
 export interface Invoker {
+  /**
+   * Sends one event to its controller's function and resolves with the function's report. Ends soon after the
+   * signal fires, and in any case after `FUNCTION_TIMEOUT_MS` and a few seconds. Never rejects and never
+   * retries: the relay owns all retries. A failure says how long the function may still write.
+   */
   invoke(event: Event, signal: AbortSignal): Promise<Invocation>;
+  /** Frees sockets. No invocation is made after it. */
   close(): Promise<void>;
 }
+
+/** The timeout of the functions on every platform, in milliseconds: that of serverless.yml. */
+export const FUNCTION_TIMEOUT_MS = 30_000;
 
 /** The code of an invocation that its sender has abandoned. */
 export const ABANDONED = "Abandoned";

@@ -2,9 +2,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { LambdaClientConfig } from "@aws-sdk/client-lambda";
 import { afterEach, expect, test } from "vitest";
-import type { PlatformIssue } from "#delivery/dry-run-lambda.ts";
-import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
 import { startLambda } from "#emulators/lambda/server.ts";
+import { createLambdaInvoker } from "#platforms/lambda/invoker.ts";
+import type { PlatformIssue } from "#platforms/platform.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {

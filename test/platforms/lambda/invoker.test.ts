@@ -2,10 +2,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import type { Event } from "#core/event.ts";
-import { createLambdaInvoker } from "#delivery/invoke-lambda.ts";
-import type { Invoker } from "#delivery/invoker.ts";
 import { type LambdaHandler, type LambdaServer, startLambda } from "#emulators/lambda/server.ts";
-import { startClosingEndpoint } from "#test/delivery/dead-endpoints.ts";
+import type { Invoker } from "#platforms/invoker.ts";
+import { createLambdaInvoker } from "#platforms/lambda/invoker.ts";
+import { startClosingEndpoint } from "#test/platforms/lambda/dead-endpoints.ts";
 import { buildReport } from "#test/relay/report-builders.ts";
 import { waitUntilTrue } from "#test/wait-until-true.ts";
 

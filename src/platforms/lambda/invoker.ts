@@ -6,8 +6,9 @@ import {
 } from "@aws-sdk/client-lambda";
 import type { ControllerName, Event } from "#core/event.ts";
 import { Report } from "#core/report.ts";
-import { checkInvocable, type PlatformIssue } from "#delivery/dry-run-lambda.ts";
-import type { Invocation, Invoker } from "#delivery/invoker.ts";
+import type { Invocation } from "#platforms/invoker.ts";
+import { checkInvocable } from "#platforms/lambda/dry-run.ts";
+import type { PlatformInvoker } from "#platforms/platform.ts";
 
 export interface LambdaInvokerOptions {
   /** Name or ARN of the function that handles a controller's events. */
@@ -18,12 +19,6 @@ export interface LambdaInvokerOptions {
   readonly maxInFlight: number;
   /** Further SDK settings, such as a region or credentials. Default: the SDK's own sources. */
   readonly client?: LambdaClientConfig;
-}
-
-/** An invoker that can also check whether a function may be invoked. */
-export interface LambdaInvoker extends Invoker {
-  /** Checks without invoking; undefined if the controller's function exists and may be invoked. */
-  dryRun(controller: ControllerName, signal: AbortSignal): Promise<PlatformIssue | undefined>;
 }
 
 /** Milliseconds to wait for the answer beyond the function's timeout. */
@@ -39,7 +34,7 @@ const CONNECT_TIMEOUT_MS = 2_000;
  * function succeeded and the payload is a report. For a lost answer, the failure states how long the function
  * may still write.
  */
-export function createLambdaInvoker(options: LambdaInvokerOptions): LambdaInvoker {
+export function createLambdaInvoker(options: LambdaInvokerOptions): PlatformInvoker {
   const timeoutMs = options.functionTimeoutMs + GRACE_MS;
   const sockets = { keepAlive: true, maxSockets: options.maxInFlight };
   const client = new LambdaClient({

@@ -1,13 +1,6 @@
 import { InvokeCommand, type LambdaClient } from "@aws-sdk/client-lambda";
 import { AWS_CREDENTIALS } from "#core/aws-credentials.ts";
-
-/** Why a function cannot be invoked. */
-export interface PlatformIssue {
-  /** Stable: `RegionMissing`, `CredentialsMissing`, `CredentialsRefused`, `FunctionMissing`, `Denied`, `Unreachable`. */
-  readonly code: string;
-  /** Which function, the platform's message, and what to do. */
-  readonly message: string;
-}
+import type { PlatformIssue } from "#platforms/platform.ts";
 
 /** Time limit of the answer, in milliseconds; nothing runs for it. */
 const TIMEOUT_MS = 10_000;
