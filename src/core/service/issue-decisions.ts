@@ -159,3 +159,8 @@ function countSecondsPending(service: Service, now: Date, unknown = 0): number {
   const seconds = (now.getTime() - Date.parse(since)) / 1_000;
   return isKnown && Number.isFinite(seconds) ? Math.max(0, seconds) : unknown;
 }
+
+/** Returns an issue as the reason of a decision. */
+export function toReason(issue: Issue): Reason {
+  return { code: issue.code, message: describeIssue(issue) };
+}
