@@ -8,7 +8,7 @@ import { LOAD_BALANCERS, type LoadBalancerAction, type LoadBalancerStep } from "
 import { hashContent, hashOfIngress } from "#core/service/needs-work.ts";
 import type { DesiredLoadBalancer } from "#core/service/phase.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
-import type { AnnotationFacts } from "#core/service/writes.ts";
+import type { AnnotationFacts } from "#core/service/state-annotation.ts";
 
 /** Returns the change with these writes, or `otherwise` if none of them changes anything. */
 export function changeOr(

@@ -22,7 +22,11 @@ import {
   rejectWithIssue,
   retryUnanswered,
 } from "#core/service/issue-decisions.ts";
-import { LOAD_BALANCER_COUNT, type ReservationRequest } from "#core/service/load-balancer-quota.ts";
+import {
+  LOAD_BALANCER_COUNT,
+  measureReservation,
+  type ReservationRequest,
+} from "#core/service/load-balancer-quota.ts";
 import { hasLostTargets } from "#core/service/lost-targets.ts";
 import {
   type Issue,
@@ -31,7 +35,7 @@ import {
   type LoadBalancerModel,
 } from "#core/service/model.ts";
 import { getIngress, hashContent, hashOfIngress } from "#core/service/needs-work.ts";
-import { decidePhase, measureReservation } from "#core/service/phase.ts";
+import { decidePhase } from "#core/service/phase.ts";
 import type { Service } from "#core/service/service.ts";
 import { formatHolderCount, parseStateAnnotation } from "#core/service/state-annotation.ts";
 import { NODES_FOR_PROOF } from "#core/service/target-nodes.ts";

@@ -10,7 +10,12 @@ import { isLosingLastTarget, keepLastTarget } from "#core/service/empty-targets.
 import { ensureLoadBalancer, finishService } from "#core/service/ensure.ts";
 import { type Retry, rejectWithIssue, retryUnanswered, toReason } from "#core/service/issue-decisions.ts";
 import { IN_PROGRESS, LIMIT_REACHED } from "#core/service/issues.ts";
-import { LISTENER_COUNT, LOAD_BALANCER_COUNT, type ReachedBound } from "#core/service/load-balancer-quota.ts";
+import {
+  LISTENER_COUNT,
+  LOAD_BALANCER_COUNT,
+  measureReservation,
+  type ReachedBound,
+} from "#core/service/load-balancer-quota.ts";
 import { keepListedTargets } from "#core/service/lost-targets.ts";
 import type { Issue, LoadBalancerAnswer, LoadBalancerModel } from "#core/service/model.ts";
 import { getIngress } from "#core/service/needs-work.ts";
@@ -19,7 +24,6 @@ import {
   type DesiredLoadBalancer,
   decidePhase,
   getClaimant,
-  measureReservation,
   type Phase,
 } from "#core/service/phase.ts";
 import { removeLoadBalancer, rollBackCreation } from "#core/service/remove.ts";

@@ -18,9 +18,12 @@ import type { LoadBalancerStep, PossibleStep } from "#core/service/model.ts";
 import { getIngress } from "#core/service/needs-work.ts";
 import type { DesiredLoadBalancer } from "#core/service/phase.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
-import { formatAwaitedTargets, parseStateAnnotation } from "#core/service/state-annotation.ts";
 import {
   type AnnotationFacts,
+  formatAwaitedTargets,
+  parseStateAnnotation,
+} from "#core/service/state-annotation.ts";
+import {
   claim,
   claimTargets,
   getPreviousClaim,

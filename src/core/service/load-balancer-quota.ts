@@ -1,5 +1,11 @@
 import type { Holding } from "#core/service/holdings.ts";
-import { type LoadBalancerLimits, limitListeners, limitLoadBalancers } from "#core/settings.ts";
+import type { LoadBalancerModel, LoadBalancerQuestion } from "#core/service/model.ts";
+import {
+  type LoadBalancerLimits,
+  limitListeners,
+  limitLoadBalancers,
+  type Settings,
+} from "#core/settings.ts";
 
 /**
  * The reservations for load balancers of one cluster. Its quota is `loadBalancers.max` load balancers, with
@@ -234,4 +240,23 @@ function sumAmounts(all: readonly Amounts[]): Amounts {
 function subtractAmounts(takes: Amounts, granted: Amounts): Amounts {
   const more = Object.entries(takes).map(([name, amount]) => [name, amount - (granted[name] ?? 0)] as const);
   return Object.fromEntries(more.filter(([, amount]) => amount > 0));
+}
+
+/**
+ * Returns how many load balancers and listeners the Service still needs, besides those that the cloud shows.
+ * Undefined if it needs no more, or if the cloud's model measures neither.
+ */
+export function measureReservation(
+  question: LoadBalancerQuestion,
+  observed: unknown,
+  { model, settings }: { readonly model: LoadBalancerModel; readonly settings: Settings },
+): Amounts | undefined {
+  const isVisible = model.isVisible?.(question, observed, settings) ?? true;
+  const { kind, missingListeners = 0 } = model.measure?.(question, observed) ?? {};
+  if (isVisible && missingListeners === 0) return undefined;
+  return {
+    ...(isVisible ? {} : { [LOAD_BALANCER_COUNT]: 1 }),
+    ...(isVisible || kind === undefined ? {} : { [kind]: 1 }),
+    ...(missingListeners === 0 ? {} : { [LISTENER_COUNT]: missingListeners }),
+  };
 }

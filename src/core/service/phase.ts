@@ -10,7 +10,6 @@ import {
 } from "#core/service/claims.ts";
 import { countHolders, isNextForCreation } from "#core/service/creation-order.ts";
 import { isSharedLimit, toIssueCode } from "#core/service/issues.ts";
-import { type Amounts, LISTENER_COUNT, LOAD_BALANCER_COUNT } from "#core/service/load-balancer-quota.ts";
 import type { Issue, LoadBalancerModel, LoadBalancerQuestion } from "#core/service/model.ts";
 import {
   getIngress,
@@ -151,25 +150,6 @@ function decideDesiredPhase(service: Service, model: LoadBalancerModel, context:
  */
 function isPossibleTakeover(service: Service, model: LoadBalancerModel): boolean {
   return model.isVisible !== undefined && (hasFinalizer(service) || getIngress(service).length > 0);
-}
-
-/**
- * Returns how many load balancers and listeners the Service still needs, besides those that the cloud shows.
- * Undefined if it needs no more, or if the cloud's model measures neither.
- */
-export function measureReservation(
-  question: LoadBalancerQuestion,
-  observed: unknown,
-  { model, settings }: { readonly model: LoadBalancerModel; readonly settings: AskContext["settings"] },
-): Amounts | undefined {
-  const isVisible = model.isVisible?.(question, observed, settings) ?? true;
-  const { kind, missingListeners = 0 } = model.measure?.(question, observed) ?? {};
-  if (isVisible && missingListeners === 0) return undefined;
-  return {
-    ...(isVisible ? {} : { [LOAD_BALANCER_COUNT]: 1 }),
-    ...(isVisible || kind === undefined ? {} : { [kind]: 1 }),
-    ...(missingListeners === 0 ? {} : { [LISTENER_COUNT]: missingListeners }),
-  };
 }
 
 /** The inputs of the phase of a Service with a refused request, besides the question and the issue. */

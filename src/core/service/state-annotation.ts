@@ -37,6 +37,9 @@ export const StateAnnotation = z.strictObject({
 });
 export type StateAnnotation = z.output<typeof StateAnnotation>;
 
+/** The content of the state annotation without its owner. */
+export type AnnotationFacts = Omit<StateAnnotation, "version" | "uid">;
+
 /** Replaces the targets' hash after some targets changed with an unknown result. */
 export const UNKNOWN_TARGETS = "";
 

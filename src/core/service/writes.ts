@@ -1,40 +1,37 @@
-import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
 import type { PatchWrite } from "#core/decision.ts";
 import { patchObject } from "#core/decisions.ts";
-import { add, type Edit, formatPointer, NO_EDIT, remove, setEntries, test } from "#core/json-patch.ts";
+import { type Edit, NO_EDIT } from "#core/json-patch.ts";
 import { SERVICES } from "#core/resources/resource.ts";
 import { type Claimant, type ClaimFields, endClaim, markClaimIdle, takeClaim } from "#core/service/claims.ts";
-import type { ServiceEdit } from "#core/service/model.ts";
 import {
-  getIngress,
-  hasFinalizer,
-  hashOfIngress,
-  hasLostType,
-  isLoadBalancerService,
-  isOfOurClass,
-} from "#core/service/needs-work.ts";
+  ANNOTATIONS,
+  addFinalizer,
+  clearStatus,
+  LABELS,
+  removeFinalizer,
+  removeStateAnnotation,
+  setLoadBalancerIP,
+  setMap,
+  setStateAnnotation,
+  setStatus,
+  testFinalizer,
+  testStateAnnotation,
+  testStillDesired,
+  testUnchanged,
+} from "#core/service/edits.ts";
+import type { ServiceEdit } from "#core/service/model.ts";
+import { hasFinalizer, hasLostType, isLoadBalancerService } from "#core/service/needs-work.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
 import {
+  type AnnotationFacts,
   createStateAnnotation,
-  formatStateAnnotation,
   isGivenUp,
-  isSameStateAnnotation,
   NO_TARGETS,
   parseStateAnnotation,
   readNoNodeSince,
   type StateAnnotation,
   UNKNOWN_TARGETS,
 } from "#core/service/state-annotation.ts";
-
-const FINALIZERS = "/metadata/finalizers";
-const ANNOTATIONS = "/metadata/annotations";
-const ANNOTATION = `${ANNOTATIONS}${formatPointer(LOAD_BALANCER_ANNOTATION)}`;
-const LABELS = "/metadata/labels";
-const STATUS = "/status/loadBalancer";
-const LOAD_BALANCER_IP = "/spec/loadBalancerIP";
-
-/** The content of the state annotation without its owner. */
-export type AnnotationFacts = Omit<StateAnnotation, "version" | "uid">;
 
 /**
  * Claims a Service before the first change of the cloud: adds the finalizer, and records in the annotation
@@ -218,51 +215,12 @@ function patch(service: Service, edits: readonly Edit[]): PatchWrite | undefined
   return patchObject(SERVICES, service, edits, "status");
 }
 
-/** Tests that the Service still needs a load balancer. */
-function testStillDesired({ spec }: Service): Edit {
-  return {
-    tests: [test("/spec/type", spec.type), test("/metadata/deletionTimestamp", null)],
-    operations: [],
-  };
-}
-
-/** Tests that the Service has neither been deleted nor changed its request. */
-function testUnchanged({ metadata: { deletionTimestamp }, spec }: Service): Edit {
-  return {
-    tests: [test("/spec/type", spec.type), test("/metadata/deletionTimestamp", deletionTimestamp ?? null)],
-    operations: [],
-  };
-}
-
-function addFinalizer(service: Service): Edit {
-  if (hasFinalizer(service)) return NO_EDIT;
-  const { finalizers } = service.metadata;
-  return {
-    tests: [test(FINALIZERS, finalizers ?? null)],
-    operations: [
-      finalizers === undefined
-        ? add(FINALIZERS, [LOAD_BALANCER_FINALIZER])
-        : add(`${FINALIZERS}/-`, LOAD_BALANCER_FINALIZER),
-    ],
-  };
-}
-
-/** Tests that the finalizer still exists: no other actor has released the Service since. */
-function testFinalizer({ metadata: { finalizers = [] } }: Service): Edit {
-  const path = `${FINALIZERS}/${finalizers.indexOf(LOAD_BALANCER_FINALIZER)}`;
-  return { tests: [test(path, LOAD_BALANCER_FINALIZER)], operations: [] };
-}
-
-/** Removes only our finalizer, at any index. */
-function removeFinalizer(service: Service): Edit {
-  const { tests } = testFinalizer(service);
-  return { tests, operations: tests.map(({ path }) => remove(path)) };
-}
-
-/** Tests that our annotation is unchanged: no other actor has claimed the Service since. */
-function testStateAnnotation({ metadata: { annotations } }: Service): Edit {
-  const text = annotations?.[LOAD_BALANCER_ANNOTATION];
-  return text === undefined ? NO_EDIT : { tests: [test(ANNOTATION, text)], operations: [] };
+/**
+ * Returns the claim on a Service that needs a load balancer. If the annotation was removed but the finalizer
+ * is left, the actor at work is unknown, and its requests may still arrive.
+ */
+export function getPreviousClaim(service: Service): ClaimFields | undefined {
+  return parseStateAnnotation(service) ?? (hasFinalizer(service) ? { state: "applying" } : undefined);
 }
 
 /** The work of a retry counts as in progress since the first try. */
@@ -302,70 +260,4 @@ function setTargets(service: Service, facts: AnnotationFacts, making: StateAnnot
     at,
     ...(making === undefined ? {} : { making }),
   });
-}
-
-function setStateAnnotation(service: Service, facts: AnnotationFacts): Edit {
-  const { uid, annotations } = service.metadata;
-  const desired = { uid, ...facts };
-  if (isSameStateAnnotation(parseStateAnnotation(service), desired)) return NO_EDIT;
-  const tests = [test(ANNOTATION, annotations?.[LOAD_BALANCER_ANNOTATION] ?? null)];
-  const entry = { key: LOAD_BALANCER_ANNOTATION, value: formatStateAnnotation(desired), tests };
-  return setEntries(ANNOTATIONS, annotations !== undefined, [entry]);
-}
-
-/** Correct entries are left unchanged. */
-function setMap(
-  path: string,
-  map: Readonly<Record<string, string>> | undefined,
-  desired: ServiceEdit["annotations"] = {},
-): Edit {
-  const different = Object.entries(desired).filter(([key, value]) => (map?.[key] ?? null) !== value);
-  const testValue = (key: string) => test(`${path}${formatPointer(key)}`, map?.[key] ?? null);
-  const entries = different.flatMap(([key, value]) =>
-    value === null ? [] : [{ key, value, tests: [testValue(key)] }],
-  );
-  const removedKeys = different.flatMap(([key, value]) => (value === null ? [key] : []));
-  const { tests, operations } = setEntries(path, map !== undefined, entries);
-  return {
-    tests: [...tests, ...removedKeys.map(testValue)],
-    operations: [...operations, ...removedKeys.map((key) => remove(`${path}${formatPointer(key)}`))],
-  };
-}
-
-function setLoadBalancerIP({ spec }: Service, desired: string | null): Edit {
-  const current = spec.loadBalancerIP ?? null;
-  if (current === desired) return NO_EDIT;
-  const operation = desired === null ? remove(LOAD_BALANCER_IP) : add(LOAD_BALANCER_IP, desired);
-  return { tests: [test(LOAD_BALANCER_IP, current)], operations: [operation] };
-}
-
-function removeStateAnnotation({ metadata: { annotations } }: Service): Edit {
-  const text = annotations?.[LOAD_BALANCER_ANNOTATION];
-  if (text === undefined) return NO_EDIT;
-  return { tests: [test(ANNOTATION, text)], operations: [remove(ANNOTATION)] };
-}
-
-function setStatus(service: Service, ingress: readonly Ingress[]): Edit {
-  const current = getIngress(service);
-  if (hashOfIngress(current) === hashOfIngress(ingress)) return NO_EDIT;
-  return {
-    tests: [test(`${STATUS}/ingress`, current.length === 0 ? null : current)],
-    operations: [add(STATUS, { ingress })],
-  };
-}
-
-function clearStatus(service: Service): Edit {
-  const current = getIngress(service);
-  // The addresses of a Service of another class may belong to that class's controller.
-  const isOurs = isOfOurClass(service) || parseStateAnnotation(service)?.ingress === hashOfIngress(current);
-  if (current.length === 0 || !isOurs) return NO_EDIT;
-  return { tests: [test(`${STATUS}/ingress`, current)], operations: [add(STATUS, {})] };
-}
-
-/**
- * Returns the claim on a Service that needs a load balancer. If the annotation was removed but the finalizer
- * is left, the actor at work is unknown, and its requests may still arrive.
- */
-export function getPreviousClaim(service: Service): ClaimFields | undefined {
-  return parseStateAnnotation(service) ?? (hasFinalizer(service) ? { state: "applying" } : undefined);
 }
