@@ -1,11 +1,12 @@
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { Observation } from "#core/capability.ts";
-import type { ApiObject, AskContext, Question } from "#core/controller.ts";
+import type { AskContext, Question } from "#core/controller.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { isSameJson } from "#core/json-patch.ts";
 import { addUsage, type CloudUsage, NO_CLOUD_USAGE } from "#core/report.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
+import type { ApiObject } from "#core/watch.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { buildAskContext, getQuotaShare, type Invocation } from "#functions/parts/invocation.ts";
 

@@ -1,7 +1,6 @@
 import type { ActionResult } from "#clouds/cloud.ts";
 import type { ActionAnswer } from "#core/capability.ts";
 import type {
-  ApiObject,
   AskContext,
   Conflict,
   ListedObjects,
@@ -16,6 +15,7 @@ import { applyPolicies } from "#core/policies.ts";
 import { addUsage, type CloudUsage, type ObjectReport } from "#core/report.ts";
 import type { Reservations } from "#core/service/load-balancer-quota.ts";
 import { applyStop } from "#core/stop.ts";
+import type { ApiObject } from "#core/watch.ts";
 import { type Answers, askCloud, isSameQuestion } from "#functions/parts/ask-cloud.ts";
 import { buildAskContext, getQuotaShare, type Invocation } from "#functions/parts/invocation.ts";
 import type { ObjectEntry } from "#functions/parts/parse-objects.ts";

@@ -1,5 +1,4 @@
 import type { Cluster } from "#config/cluster.ts";
-import type { ApiObject } from "#core/controller.ts";
 import type { Decision, Plan } from "#core/decision.ts";
 import type { FleetBrakeState } from "#core/node-lifecycle/fleet-record.ts";
 import { applyDryRun, selectLabelWrites } from "#core/policies.ts";
@@ -7,6 +6,7 @@ import type { Reason } from "#core/reason.ts";
 import { addClusterUsage, type ClusterUsage, NO_CLUSTER_USAGE, type ObjectReport } from "#core/report.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Stop } from "#core/stop.ts";
+import type { ApiObject } from "#core/watch.ts";
 import type { Batch, BatchState } from "#functions/parts/batch.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { createFleetBrakeGuard } from "#functions/parts/fleet-brake-guard.ts";

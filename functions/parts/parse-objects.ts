@@ -1,6 +1,7 @@
 import type { ConfigError } from "#core/config-errors.ts";
-import type { ApiObject, Controller } from "#core/controller.ts";
+import type { Controller } from "#core/controller.ts";
 import type { Reason } from "#core/reason.ts";
+import type { ApiObject } from "#core/watch.ts";
 
 /** An object of the event; `index` is its position. */
 export type Entry = ObjectEntry | MalformedEntry;

@@ -7,7 +7,6 @@ import { checkWrites } from "#config/check-writes.ts";
 import { type CheckedInput, checkWriting } from "#config/describe-errors.ts";
 import { SignIn } from "#config/sign-in/kinds.ts";
 import { CONTROLLER_ALIASES } from "#core/contracts.ts";
-import type { WatchContext } from "#core/controller.ts";
 import { csrWatch } from "#core/csr/watch.ts";
 import { ClusterName, ControllerName } from "#core/event.ts";
 import type { Identity } from "#core/identities.ts";
@@ -20,6 +19,7 @@ import {
   type Settings,
   TaggingSettings,
 } from "#core/settings.ts";
+import type { WatchContext } from "#core/watch.ts";
 import { DEFAULT_BOUNDS } from "#kube/follow/bounds.ts";
 
 const filePath = z.string().min(1);

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { Observation } from "#core/capability.ts";
 import { type ConfigError, listFaults } from "#core/config-errors.ts";
-import type { ApiObject, Controller, ParsedObject, Subject } from "#core/controller.ts";
+import type { Controller, Subject } from "#core/controller.ts";
 import type { Decision, Plan } from "#core/decision.ts";
 import { Event } from "#core/event.ts";
 import { InstanceAnswer } from "#core/instance.ts";
@@ -15,6 +15,7 @@ import {
   TaggingSettings,
 } from "#core/settings.ts";
 import { applyStop } from "#core/stop.ts";
+import type { ApiObject, ParsedObject } from "#core/watch.ts";
 
 /** The cluster configuration in a document; missing values have their defaults. */
 const DecideSettings = z.strictObject({

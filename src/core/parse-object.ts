@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { listFaults } from "#core/config-errors.ts";
-import type { ApiObject, ParsedObject } from "#core/controller.ts";
+import type { ApiObject, ParsedObject } from "#core/watch.ts";
 
 /** Parses an object from outside. A malformed object keeps the valid parts of its identity. Never throws. */
 export function parseObject<T extends ApiObject>(schema: z.ZodType<T>, value: unknown): ParsedObject<T> {

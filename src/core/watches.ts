@@ -1,4 +1,3 @@
-import type { Watch } from "#core/controller.ts";
 import { csrWatch } from "#core/csr/watch.ts";
 import { firewallWatch } from "#core/digitalocean/firewall/watch.ts";
 import { tagsWatch } from "#core/digitalocean/load-balancer-tags/watch.ts";
@@ -8,6 +7,7 @@ import { routeWatch } from "#core/route/watch.ts";
 import { orphanWatch } from "#core/service/orphans/watch.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import { taggingWatch } from "#core/tagging/watch.ts";
+import type { Watch } from "#core/watch.ts";
 
 /** The watch half of every controller, in listing order; a new one is a line here. */
 export const WATCHES: readonly Watch[] = [
@@ -23,14 +23,16 @@ export const WATCHES: readonly Watch[] = [
 ];
 
 /** The watch halves with their own name in `--controllers` and in a cluster's entry. */
-export const NAMED_WATCHES: readonly Watch[] = WATCHES.filter(({ companionOf }) => companionOf === undefined);
+export const NAMED_WATCHES: readonly Watch[] = WATCHES.filter(
+  ({ enablement }) => enablement?.companionOf === undefined,
+);
 
 /** Returns the watch halves of the named controllers and of their companions, in the order of `watches`. */
-export function selectWatches<Known extends Pick<Watch, "name" | "companionOf">>(
+export function selectWatches<Known extends Pick<Watch, "name" | "enablement">>(
   names: readonly string[],
   watches: readonly Known[],
 ): readonly Known[] {
-  return watches.filter(({ name, companionOf = name }) => names.includes(companionOf));
+  return watches.filter(({ name, enablement }) => names.includes(enablement?.companionOf ?? name));
 }
 
 /** Returns the watch half of a controller by its canonical name; undefined if it is unknown. */

@@ -1,5 +1,4 @@
 import type { Cluster } from "#config/cluster.ts";
-import type { ApiObject, ResyncPolicy } from "#core/controller.ts";
 import {
   type ControllerName,
   EVENT_VERSION,
@@ -14,6 +13,7 @@ import {
 } from "#core/event.ts";
 import type { Settings } from "#core/settings.ts";
 import type { Stop } from "#core/stop.ts";
+import type { ApiObject, ResyncPolicy } from "#core/watch.ts";
 
 /** An object of a batch. */
 export interface BatchedObject {

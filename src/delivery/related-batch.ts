@@ -1,6 +1,6 @@
-import type { ApiObject, Related, Watch } from "#core/controller.ts";
 import { MAX_BATCH_BYTES, MAX_EVENT_BYTES, type RelatedList } from "#core/event.ts";
 import type { Resource } from "#core/resources/resource.ts";
+import type { ApiObject, Related, Watch } from "#core/watch.ts";
 
 /** The fields of a related object that decisions read. */
 export interface Projection {
@@ -104,11 +104,8 @@ function buildRelatedLists(
 /**
  * Whether an object is checked when related objects change: it reads some, and its controller follows them.
  */
-export function isRelatedFollower<T extends ApiObject>(
-  { resyncPolicy, related }: Watch<T>,
-  object: T,
-): boolean {
-  if (resyncPolicy?.whenRelatedChange !== true) return false;
+export function isRelatedFollower<T extends ApiObject>({ rechecks, related }: Watch<T>, object: T): boolean {
+  if (rechecks?.resync?.whenRelatedChange !== true) return false;
   return related.some((each) => {
     const reads = each.reads(object);
     return reads === "all" || reads.length > 0;

@@ -1,9 +1,9 @@
 import { buildWatchContext, type Cluster, getQuotaKey, selectSettings } from "#config/cluster.ts";
 import type { Stops } from "#config/switch/follow-stops.ts";
-import type { Watch } from "#core/controller.ts";
 import type { ControllerName } from "#core/event.ts";
 import { formatFollowedPath, type ObjectName, type Resource } from "#core/resources/resource.ts";
 import { describeStop, type Stop } from "#core/stop.ts";
+import type { Watch } from "#core/watch.ts";
 import { selectWatches, WATCHES } from "#core/watches.ts";
 import type { LimitInForce } from "#kube/client/errors.ts";
 import type { Transport } from "#kube/client/transport.ts";
@@ -294,11 +294,15 @@ function selectEnabled(
   const found: Watch[] = [];
   const settings = selectSettings(cluster);
   for (const controller of new Set(cluster.controllers)) {
-    const known = watches.find(({ name, companionOf }) => name === controller && companionOf === undefined);
+    const known = watches.find(
+      ({ name, enablement }) => name === controller && enablement?.companionOf === undefined,
+    );
     if (known === undefined) note({ kind: "unknown-controller", controller });
     else
       found.push(
-        ...selectWatches([controller], watches).filter((watch) => watch.isFor?.(settings) !== false),
+        ...selectWatches([controller], watches).filter(
+          (watch) => watch.enablement?.isFor?.(settings) !== false,
+        ),
       );
   }
   return found;

@@ -1,8 +1,8 @@
 import type { Cluster } from "#config/cluster.ts";
-import type { ApiObject, WaitingGauge, Watch, WatchContext } from "#core/controller.ts";
 import type { EventReason } from "#core/event.ts";
 import type { ObjectName, Resource } from "#core/resources/resource.ts";
 import type { Stop } from "#core/stop.ts";
+import type { ApiObject, WaitingGauge, Watch, WatchContext } from "#core/watch.ts";
 import { fillBatch, getRefreshPeriod } from "#delivery/batch-event.ts";
 import { type RelatedBatch, withRelated } from "#delivery/related-batch.ts";
 import type { Clock } from "#kube/follow/clock.ts";
@@ -120,11 +120,13 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   };
   const pending = createPending(watch, options.random);
   const { settings } = context;
+  const { resync, monitor } = watch.rechecks ?? {};
   const waits = (rule: Pick<WaitingGauge, "isWaiting">) => (object: ApiObject) =>
     rule.isWaiting(object, settings);
-  const delays = createDelays((watch.delays ?? []).map((each) => ({ ...each, waits: waits(each) })));
+  const delays = createDelays((watch.metrics?.delays ?? []).map((each) => ({ ...each, waits: waits(each) })));
   const deliveryHealth = createDeliveryHealth();
-  const waiting = createWaiting(watch.waiting && { ...watch.waiting, isWaiting: waits(watch.waiting) });
+  const gauge = watch.metrics?.waiting;
+  const waiting = createWaiting(gauge && { ...gauge, isWaiting: waits(gauge) });
   const running = new Map<number, AbortController>();
   /** When the last batch of each queue closed. */
   const closedMs: Partial<Record<Queue, number>> = {};
@@ -152,11 +154,11 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     named(object, key) {
       if (pending.has(key.uid)) apply(observe(watch, object, context), key, true);
     },
-    ...(watch.resyncPolicy === undefined
+    ...(resync === undefined
       ? {}
       : {
           resyncs: {
-            everySeconds: getRefreshPeriod(watch.resyncPolicy, context.settings),
+            everySeconds: getRefreshPeriod(resync, context.settings),
             outstanding: () => pending.queue("look").ready,
             look(object, key) {
               const observed = pending.has(key.uid) ? observe(watch, object, context) : undefined;
@@ -170,7 +172,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
 
   /** Returns whether a refresh is within the allowance of the cloud account's clusters. */
   function mayRefresh(): boolean {
-    const perSecond = watch.resyncPolicy?.refreshesPerSecond;
+    const perSecond = resync?.refreshesPerSecond;
     if (perSecond === undefined) return true;
     const request = { controller: watch.name, quotaKey, perSecond, resyncedMs: sentMs };
     return options.refreshAllowance.take(request, clock.now());
@@ -270,8 +272,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       cluster,
       clusterHash: options.clusterHash,
       controller: watch.name,
-      reason:
-        watch.monitorPolicy === undefined || queue === "look" ? getEventReason(queue, objects) : "monitor",
+      reason: monitor === undefined || queue === "look" ? getEventReason(queue, objects) : "monitor",
       share: place.share,
       accountClusters: place.accountClusters,
       related: lists,
@@ -312,7 +313,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     explainUndelivered(nowMs) {
       const { needed, objects } = pending.counts();
       const { ready, oldestMs } = pending.queue("work");
-      const willSend = needed > 0 || (watch.resyncPolicy !== undefined && objects > 0);
+      const willSend = needed > 0 || (resync !== undefined && objects > 0);
       return deliveryHealth.explainUndelivered(
         { willSend, waitingSinceMs: ready > 0 ? oldestMs : undefined },
         nowMs,
@@ -323,9 +324,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     advance: (nowMs) => pending.advance(nowMs),
     nextMs: () => pending.nextMs(),
     patienceMs: (nowMs) =>
-      watch.monitorPolicy === undefined
-        ? 0
-        : Math.max(0, pending.queue("work").oldestMs + LONGEST_PATIENCE_MS - nowMs),
+      monitor === undefined ? 0 : Math.max(0, pending.queue("work").oldestMs + LONGEST_PATIENCE_MS - nowMs),
     isReady: (queue) => pending.queue(queue).ready > 0 && !isHeld(),
     closesInMs(queue, freeSlots, nowMs) {
       const spacingMs = limiter.spacingMs(quotaKey);

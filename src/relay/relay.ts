@@ -1,7 +1,7 @@
 import type { Cluster } from "#config/cluster.ts";
 import type { Stops } from "#config/switch/follow-stops.ts";
-import type { Watch } from "#core/controller.ts";
 import type { Stop } from "#core/stop.ts";
+import type { Watch } from "#core/watch.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
 import { createReadPermits } from "#kube/follow/read-permits.ts";

@@ -1,4 +1,4 @@
-import type { ApiObject, Watch, WatchContext } from "#core/controller.ts";
+import type { ApiObject, Watch, WatchContext } from "#core/watch.ts";
 import { getRefreshPeriod } from "#delivery/batch-event.ts";
 import { isRelatedFollower } from "#delivery/related-batch.ts";
 import { isRefreshTurn } from "#sweep/turns.ts";
@@ -40,15 +40,17 @@ export function select(watch: Watch, object: ApiObject, context: SelectContext):
   const isDue = mode === "full" ? isWork || isLookedAt() : isLate;
   if (!isDue) return undefined;
   const isOverdue =
-    isWork && isOld && (watch.delays ?? []).some((delay) => delay.isWaiting(object, context.settings));
+    isWork &&
+    isOld &&
+    (watch.metrics?.delays ?? []).some((delay) => delay.isWaiting(object, context.settings));
   return { uid, snapshot: watch.snapshot(object, context), isWork, isOverdue };
 
   function isLookedAt(): boolean {
     // No watch event reports changes of its related objects.
     if (isRelatedFollower(watch, object)) return true;
     return (
-      watch.resyncPolicy !== undefined &&
-      isRefreshTurn(uid, minute, getRefreshPeriod(watch.resyncPolicy, context.settings))
+      watch.rechecks?.resync !== undefined &&
+      isRefreshTurn(uid, minute, getRefreshPeriod(watch.rechecks.resync, context.settings))
     );
   }
 }

@@ -1,10 +1,10 @@
 import type { Cluster } from "#config/cluster.ts";
-import type { Watch } from "#core/controller.ts";
 import { MAX_BATCH_OBJECTS } from "#core/event.ts";
 import type { IssueCode } from "#core/node/issues.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
 import { IN_PROGRESS, ISSUES, LIMIT_REACHED } from "#core/service/issues.ts";
 import type { Stop } from "#core/stop.ts";
+import type { Watch } from "#core/watch.ts";
 import { buildBatchEvent, fillBatch } from "#delivery/batch-event.ts";
 import { type RelatedSource, withRelated } from "#delivery/related-batch.ts";
 import { createSemaphore, type Semaphore } from "#kube/client/semaphore.ts";

@@ -1,10 +1,10 @@
 import { type Cluster, selectSettings } from "#config/cluster.ts";
-import type { Watch } from "#core/controller.ts";
 import type { Reason } from "#core/reason.ts";
 import { type LeaseState, parseLeaseState, RELAY_LEASE_NAME } from "#core/relay-lease.ts";
 import { LEASES } from "#core/resources/resource.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Stop } from "#core/stop.ts";
+import type { Watch } from "#core/watch.ts";
 import { selectWatches, WATCHES } from "#core/watches.ts";
 import { readObject } from "#kube/apply/requests.ts";
 import { withSmallAnswers } from "#kube/client/byte-buffer.ts";
@@ -121,7 +121,9 @@ function listAndSend(
   return sweepEverything({
     ...{ ...world, cluster, mode, minute, signal, giveUp },
     transport: turns.take(transport),
-    watches: selectWatches(cluster.controllers, watches).filter((watch) => watch.isFor?.(settings) !== false),
+    watches: selectWatches(cluster.controllers, watches).filter(
+      (watch) => watch.enablement?.isFor?.(settings) !== false,
+    ),
     nextEventId() {
       events += 1;
       return `${id}.${events}`;

@@ -1,11 +1,11 @@
 import { buildWatchContext } from "#config/cluster.ts";
-import type { ParsedObject, Related, Watch } from "#core/controller.ts";
 import {
   formatFollowedPath,
   formatObjectKey,
   type ObjectName,
   type Resource,
 } from "#core/resources/resource.ts";
+import type { ParsedObject, Related, Watch } from "#core/watch.ts";
 import type { Projection, RelatedSource } from "#delivery/related-batch.ts";
 import { createSemaphore } from "#kube/client/semaphore.ts";
 import type { Transport } from "#kube/client/transport.ts";

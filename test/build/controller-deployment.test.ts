@@ -1,14 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Watch } from "#core/controller.ts";
 import { formatUser, type Identity } from "#core/identities.ts";
+import type { Watch } from "#core/watch.ts";
 import { NAMED_WATCHES } from "#core/watches.ts";
 import { CONTROLLER_NAMES } from "#functions/parts/controllers.ts";
 import { ROOT } from "../../build/bundle.ts";
 
 /** The parts of a controller's value that its deployment repeats. */
-type Deployed = Pick<Watch, "name" | "functionName" | "onByDefault">;
+type Deployed = Pick<Watch, "name" | "functionName" | "enablement">;
 
 test.each(NAMED_WATCHES.map((watch) => [watch.name, watch] as const))(
   "%s has all that deploys it",
@@ -18,7 +18,7 @@ test.each(NAMED_WATCHES.map((watch) => [watch.name, watch] as const))(
 );
 
 test("names what a new controller lacks", async () => {
-  const added = { name: "example-controller", functionName: "example", onByDefault: false };
+  const added = { name: "example-controller", functionName: "example" };
   expect(await listMissing(added)).toEqual([
     "functions/parts/controllers.ts: example-controller",
     "functions/example.ts",
@@ -66,10 +66,10 @@ interface Need {
   readonly pattern?: RegExp;
 }
 
-function listNeeds({ name, functionName, onByDefault }: Deployed): readonly Need[] {
+function listNeeds({ name, functionName, enablement }: Deployed): readonly Need[] {
   const user = formatUser(functionName as Identity);
   const role = `${toPascalCase(functionName)}FunctionRole`;
-  const roles = `infra/rbac/${onByDefault ? "" : `${name}/`}${functionName}.yaml`;
+  const roles = `infra/rbac/${enablement?.onByDefault === true ? "" : `${name}/`}${functionName}.yaml`;
   const need = (file: string, what?: string, pattern?: RegExp): Need => ({
     files: [file],
     ...(what === undefined ? {} : { what }),

@@ -3,12 +3,14 @@ import { CONTROLLER_ALIASES } from "#core/contracts.ts";
 import { findWatch, NAMED_WATCHES, WATCHES } from "#core/watches.ts";
 
 test("each name and alias belongs to one controller", () => {
-  const names = WATCHES.flatMap(({ name, aliases }) => [name, ...aliases]);
+  const names = WATCHES.flatMap(({ name, enablement }) => [name, ...(enablement?.aliases ?? [])]);
   expect(new Set(names).size).toBe(names.length);
 });
 
 test("the aliases in cluster entries are those of the controllers", () => {
-  const aliases = NAMED_WATCHES.flatMap((watch) => watch.aliases.map((alias) => [alias, watch.name]));
+  const aliases = NAMED_WATCHES.flatMap(({ name, enablement }) =>
+    (enablement?.aliases ?? []).map((alias) => [alias, name]),
+  );
   expect(CONTROLLER_ALIASES).toEqual(Object.fromEntries(aliases));
 });
 
@@ -23,8 +25,7 @@ test("an unknown name finds nothing", () => {
 });
 
 test("the stock controller's controllers are enabled by default", () => {
-  expect(WATCHES.filter(({ onByDefault }) => onByDefault).map(({ name }) => name)).toEqual([
-    "cloud-node-controller",
-    "cloud-node-lifecycle-controller",
-  ]);
+  expect(
+    WATCHES.filter(({ enablement }) => enablement?.onByDefault === true).map(({ name }) => name),
+  ).toEqual(["cloud-node-controller", "cloud-node-lifecycle-controller"]);
 });

@@ -1,6 +1,6 @@
-import type { Watch } from "#core/controller.ts";
 import type { Service } from "#core/service/service.ts";
 import { serviceWatch } from "#core/service/watch.ts";
+import type { Watch } from "#core/watch.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { WorldNode } from "#test/clouds/load-balancer-world.ts";
 

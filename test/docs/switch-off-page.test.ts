@@ -11,7 +11,9 @@ test("the page's example entry is valid and has all settings of the stock contro
   const page = await readFile(join(ROOT, "docs/how-to/switch-the-stock-controller-off.md"), "utf8");
   const [[, text] = ["", ""]] = parseNamedFiles(page);
   const cluster = Cluster.parse(parse(text));
-  const named = WATCHES.filter(({ companionOf }) => companionOf === undefined).map(({ name }) => name);
+  const named = WATCHES.filter(({ enablement }) => enablement?.companionOf === undefined).map(
+    ({ name }) => name,
+  );
   const others = named.filter((name) => !cluster.controllers.includes(name));
   expect(others).toEqual(["csr-approver"]);
   expect(cluster.policies.dryRun).toBe(true);

@@ -62,7 +62,9 @@ describeWithPart("moto", "the zip of every function, invoked on the platform", (
     const entry = buildClusterEntry(cluster.plane, {
       name: "tenant-a",
       cloud: { provider: "aws", region: REGION, vpc: network.vpc, clusterTag: TAG, roleArn: ROLE },
-      controllers: WATCHES.flatMap(({ name, companionOf }) => (companionOf === undefined ? [name] : [])),
+      controllers: WATCHES.flatMap(({ name, enablement }) =>
+        enablement?.companionOf === undefined ? [name] : [],
+      ),
       routes: { clusterCIDRs: ["100.64.0.0/10"] },
       tagging: { tags: { team: "a" } },
     });

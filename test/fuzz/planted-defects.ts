@@ -1,9 +1,10 @@
 import { UNINITIALIZED_TAINT } from "#core/contracts.ts";
-import type { ApiObject, Controller, Subject } from "#core/controller.ts";
+import type { Controller, Subject } from "#core/controller.ts";
 import type { Decision, PatchWrite, Plan, Write } from "#core/decision.ts";
 import type { Node } from "#core/node/node.ts";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 import type { DeletionSettings } from "#core/settings.ts";
+import type { ApiObject } from "#core/watch.ts";
 import { CONTROL_PLANE_USERS, type ControlPlaneUser } from "#emulators/harness/control-plane.ts";
 import type { Invoker } from "#platforms/invoker.ts";
 
@@ -75,7 +76,7 @@ export const PLANTED_DEFECTS: readonly PlantedDefect[] = [
   },
   {
     title: "an initialized node is never looked at again",
-    controller: ({ resyncPolicy: _looks, ...each }) => each,
+    controller: ({ rechecks: _, ...each }) => each,
     found: /at rest: (addresses|naked)/,
   },
   {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { Cluster } from "#config/cluster.ts";
-import type { Watch } from "#core/controller.ts";
 import { nodeWatch } from "#core/node/watch.ts";
+import type { Watch } from "#core/watch.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";
 import { createUnreachable } from "#test/kube/apply/fake-api.ts";
@@ -399,16 +399,17 @@ describe("a controller with long invocations", () => {
 
 describe("a controller that monitors a lasting state", () => {
   /** A controller that monitors tainted nodes after five seconds; its work does not end the state. */
-  const monitorWatch: Watch = {
+  const monitor: Watch = {
     ...otherNodeWatch,
     name: "test-monitor",
     scope: "batch",
-    monitorPolicy: {
-      afterSeconds: (object) => (object.metadata.name === "urgent" ? 0 : 5),
-      fingerprint: (object) => object.metadata.resourceVersion,
+    rechecks: {
+      monitor: {
+        afterSeconds: (object) => (object.metadata.name === "urgent" ? 0 : 5),
+        fingerprint: (object) => object.metadata.resourceVersion,
+      },
     },
   };
-  const { resyncPolicy: _, findConflictingManager: _undoneBy, ...monitor } = monitorWatch;
 
   test("checks first after its delay, with its own reason, and does urgent work at once", async () => {
     const { nodes, clock, eventsOf } = await start({ watches: [monitor] });

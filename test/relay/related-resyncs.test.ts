@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { Cluster } from "#config/cluster.ts";
-import type { ApiObject, Watch } from "#core/controller.ts";
+import type { ApiObject, Watch } from "#core/watch.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 import { createFakeCluster } from "#test/relay/fake-cluster.ts";
@@ -16,10 +16,12 @@ afterEach(async () => {
 /** Services that need no work and are resynced when their nodes change; an audit runs every ten minutes. */
 const lookingWatch: Watch = {
   ...serviceWatch,
-  resyncPolicy: {
-    fingerprint: (service: ApiObject) => JSON.stringify(service["spec" as keyof ApiObject]),
-    everySeconds: 600,
-    whenRelatedChange: true,
+  rechecks: {
+    resync: {
+      fingerprint: (service: ApiObject) => JSON.stringify(service["spec" as keyof ApiObject]),
+      everySeconds: 600,
+      whenRelatedChange: true,
+    },
   },
 };
 

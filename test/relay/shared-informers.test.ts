@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Cluster } from "#config/cluster.ts";
-import type { ApiObject, Watch } from "#core/controller.ts";
 import type { Event } from "#core/event.ts";
 import { nodeWatch } from "#core/node/watch.ts";
 import { NODES } from "#core/resources/resource.ts";
+import type { ApiObject, Watch } from "#core/watch.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";

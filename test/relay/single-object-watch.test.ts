@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "vitest";
 import { Cluster } from "#config/cluster.ts";
-import type { ApiObject, Watch } from "#core/controller.ts";
 import type { Event } from "#core/event.ts";
 import { CONFIG_MAPS, NODES } from "#core/resources/resource.ts";
+import type { ApiObject, Watch } from "#core/watch.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-const { resyncPolicy: _, ...plain } = serviceWatch;
+const { rechecks: _, ...plain } = serviceWatch;
 
 /** Creates a controller of ConfigMaps, all of them or one. */
 function configMapWatch(name: string, only?: Watch["only"]): Watch {

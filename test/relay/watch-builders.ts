@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { listFaults } from "#core/config-errors.ts";
-import type { Watch } from "#core/controller.ts";
 import { nodeWatch } from "#core/node/watch.ts";
 import { NODES, type Resource } from "#core/resources/resource.ts";
+import type { Watch } from "#core/watch.ts";
 
 /** The resource of Services. */
 export const SERVICES: Resource = { apiVersion: "v1", kind: "Service", name: "services", namespaced: true };
@@ -28,8 +28,6 @@ export type Service = z.output<typeof Service>;
 /** A controller of Services that reads whether nodes are ready. */
 export const serviceWatch: Watch<Service> = {
   name: "test-service-controller",
-  aliases: [],
-  onByDefault: false,
   functionName: "test-service",
   resource: SERVICES,
   scope: "object",
@@ -62,7 +60,7 @@ export const serviceWatch: Watch<Service> = {
 export const otherNodeWatch: Watch = {
   ...nodeWatch,
   name: "test-node-controller",
-  aliases: [],
+  enablement: {},
   functionName: "test-node",
-  delays: [],
+  metrics: { ...nodeWatch.metrics, delays: [] },
 };

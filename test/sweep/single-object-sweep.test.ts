@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { ApiObject, Watch } from "#core/controller.ts";
 import { CERTIFICATE_SIGNING_REQUESTS, NODES } from "#core/resources/resource.ts";
+import type { ApiObject, Watch } from "#core/watch.ts";
 import { buildSweepLines } from "#sweep/payload.ts";
 import { toMinute } from "#sweep/turns.ts";
 import { buildReport } from "#test/relay/report-builders.ts";
@@ -23,7 +23,7 @@ const aloneWatch: Watch = {
       reads: ({ metadata }) => (metadata.name === "alone" ? "all" : []),
     },
   ],
-  resyncPolicy: { fingerprint: () => "", everySeconds: 600, whenRelatedChange: true },
+  rechecks: { resync: { fingerprint: () => "", everySeconds: 600, whenRelatedChange: true } },
 };
 
 function swept(watch: Watch) {
@@ -48,7 +48,7 @@ test("one object is listed by its name, with what it reads, each minute in which
 });
 
 test("what no related change is a reason to look at is looked at once in its period", async () => {
-  const world = swept({ ...aloneWatch, resyncPolicy: { fingerprint: () => "", everySeconds: 600 } });
+  const world = swept({ ...aloneWatch, rechecks: { resync: { fingerprint: () => "", everySeconds: 600 } } });
   const first = toMinute(world.clock.wallTime().getTime());
   for (let minute = first; minute < first + 20; minute += 1) await world.sweep({ minute });
   expect(world.events).toHaveLength(2);

@@ -1,6 +1,6 @@
 import { Cluster } from "#config/cluster.ts";
-import type { Watch } from "#core/controller.ts";
 import type { Event } from "#core/event.ts";
+import type { Watch } from "#core/watch.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 import type { Invoker } from "#platforms/invoker.ts";
 import { type ClusterSweep, createSweepTurns, type SweepTime, sweepCluster } from "#sweep/sweep-cluster.ts";

@@ -1,6 +1,6 @@
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import type { Watch } from "#core/controller.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
+import type { Watch } from "#core/watch.ts";
 import { WATCHES } from "#core/watches.ts";
 import type { FunctionPlatform } from "#platforms/platform.ts";
 

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { Cluster } from "#config/cluster.ts";
-import type { Watch } from "#core/controller.ts";
 import { formatUser } from "#core/identities.ts";
 import type { Stop } from "#core/stop.ts";
+import type { Watch } from "#core/watch.ts";
 import { impersonate, type Transport } from "#kube/client/transport.ts";
 import { type Clock, pause, systemClock } from "#kube/follow/clock.ts";
 import type { ReadPermits } from "#kube/follow/read-permits.ts";

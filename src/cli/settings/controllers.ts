@@ -1,7 +1,7 @@
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import type { Watch } from "#core/controller.ts";
 import type { ControllerName } from "#core/event.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
+import type { Watch } from "#core/watch.ts";
 import { NAMED_WATCHES } from "#core/watches.ts";
 
 /** The controllers that a `--controllers` list enables, or what is wrong with the list. */
@@ -33,7 +33,7 @@ const ELSEWHERE: readonly (readonly string[])[] = [["node-ipam-controller", "nod
 function isEnabled(watch: Watch, entries: readonly string[]): boolean {
   const named = entries.find((entry) => isControllerName(watch, nameIn(entry)));
   if (named !== undefined) return !named.startsWith("-");
-  return watch.onByDefault && entries.includes("*");
+  return watch.enablement?.onByDefault === true && entries.includes("*");
 }
 
 function checkEntry(entry: string): ConfigurationFault[] {
@@ -51,10 +51,10 @@ function nameIn(entry: string): string {
   return entry.replace(/^-/, "");
 }
 
-function isControllerName({ name, aliases }: Watch, entry: string): boolean {
-  return entry === name || aliases.includes(entry);
+function isControllerName({ name, enablement }: Watch, entry: string): boolean {
+  return entry === name || enablement?.aliases?.includes(entry) === true;
 }
 
 function formatKnownNames(): string {
-  return NAMED_WATCHES.flatMap(({ name, aliases }) => [name, ...aliases]).join(", ");
+  return NAMED_WATCHES.flatMap(({ name, enablement }) => [name, ...(enablement?.aliases ?? [])]).join(", ");
 }

@@ -1,8 +1,9 @@
 import * as z from "zod";
-import type { Related, RelatedObjects } from "#core/controller.ts";
+import type { RelatedObjects } from "#core/controller.ts";
 import { type CertificateSigningRequest, getRequestingNode } from "#core/csr/csr.ts";
 import { Node } from "#core/node/node.ts";
 import { NODES } from "#core/resources/resource.ts";
+import type { Related } from "#core/watch.ts";
 
 const { name, uid, creationTimestamp, deletionTimestamp } = Node.shape.metadata.shape;
 

@@ -1,19 +1,18 @@
-import type { ParsedObject, Watch } from "#core/controller.ts";
 import { needsWork } from "#core/csr/conditions.ts";
 import { CertificateSigningRequest } from "#core/csr/csr.ts";
 import { relatedNodes } from "#core/csr/related-node.ts";
 import { parseObject } from "#core/parse-object.ts";
 import { CERTIFICATE_SIGNING_REQUESTS } from "#core/resources/resource.ts";
+import type { ParsedObject, Watch } from "#core/watch.ts";
 
 /** The watch half of the csr-approver: kubelets that wait for their serving certificates. */
 export const csrWatch: Watch<CertificateSigningRequest> = {
   name: "csr-approver",
-  aliases: ["csr"],
-  // It needs rights that a cluster without it need not grant (infra/rbac/csr-approver).
-  onByDefault: false,
   functionName: "csr",
   resource: CERTIFICATE_SIGNING_REQUESTS,
   scope: "object",
+  // Off by default: it needs rights that a cluster without it need not grant (infra/rbac/csr-approver).
+  enablement: { aliases: ["csr"] },
   parse: parseCsr,
   snapshot: projectCsr,
   needsWork,

@@ -1,10 +1,11 @@
 import * as z from "zod";
 import { LOAD_BALANCER_ID_ANNOTATION } from "#core/contracts.ts";
-import type { Related, RelatedObjects } from "#core/controller.ts";
+import type { RelatedObjects } from "#core/controller.ts";
 import { formatCanonicalJson } from "#core/hash.ts";
 import { formatObjectKey, SERVICES } from "#core/resources/resource.ts";
 import { isOfOurClass } from "#core/service/needs-work.ts";
 import { Service } from "#core/service/service.ts";
+import type { Related } from "#core/watch.ts";
 
 /** The annotation keys with which a Service configures the firewall. */
 export const ANNOTATIONS = {

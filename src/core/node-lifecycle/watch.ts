@@ -1,10 +1,10 @@
 import { NODE_LIFECYCLE_EVENT_SOURCE } from "#core/contracts.ts";
-import type { Watch } from "#core/controller.ts";
 import type { Node } from "#core/node/node.ts";
 import { parseNode, projectNode } from "#core/node/snapshot.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import { findReadyCondition, isObservedBefore, isReady, needsWork } from "#core/node-lifecycle/needs-work.ts";
 import { NODES } from "#core/resources/resource.ts";
+import type { Watch } from "#core/watch.ts";
 
 /**
  * The watch half of the cloud-node-lifecycle-controller: nodes that are not Ready, and taints without a
@@ -12,28 +12,31 @@ import { NODES } from "#core/resources/resource.ts";
  */
 export const nodeLifecycleWatch: Watch<Node> = {
   name: NODE_LIFECYCLE_EVENT_SOURCE,
-  aliases: ["cloud-node-lifecycle"],
-  onByDefault: true,
   functionName: "node-lifecycle",
   resource: NODES,
   scope: "batch",
+  enablement: { aliases: ["cloud-node-lifecycle"], onByDefault: true },
   deletes: true,
   parse: parseNode,
   snapshot: (node, { labelPrefixes, nodeKeys }) => projectNode(node, labelPrefixes, nodeKeys),
   needsWork: (node, { settings }) => needsWork(node, settings.nodes),
-  monitorPolicy: {
-    afterSeconds: (node, { settings }) => (isReady(node) ? 0 : settings.nodes.monitorSeconds),
-    fingerprint(node) {
-      const { status, lastTransitionTime } = findReadyCondition(node) ?? {};
-      return [status, lastTransitionTime, node.spec.providerID].join(" ");
+  rechecks: {
+    monitor: {
+      afterSeconds: (node, { settings }) => (isReady(node) ? 0 : settings.nodes.monitorSeconds),
+      fingerprint(node) {
+        const { status, lastTransitionTime } = findReadyCondition(node) ?? {};
+        return [status, lastTransitionTime, node.spec.providerID].join(" ");
+      },
     },
   },
   related: [],
-  waiting: {
-    metric: "serverless_ccm_unready_nodes",
-    help: "Nodes that are initialized or whose instance was seen, and are not Ready, by the code of their last report and by age.",
-    // The others are new, and wait for the node controller.
-    isWaiting: (node) => !isReady(node) && (isObservedBefore(node) || !isUninitialized(node)),
-    since: (node) => findReadyCondition(node)?.lastTransitionTime,
+  metrics: {
+    waiting: {
+      metric: "serverless_ccm_unready_nodes",
+      help: "Nodes that are initialized or whose instance was seen, and are not Ready, by the code of their last report and by age.",
+      // The others are new, and wait for the node controller.
+      isWaiting: (node) => !isReady(node) && (isObservedBefore(node) || !isUninitialized(node)),
+      since: (node) => findReadyCondition(node)?.lastTransitionTime,
+    },
   },
 };

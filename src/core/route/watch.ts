@@ -1,25 +1,26 @@
 import { CLUSTER, type ClusterObject } from "#core/cluster-object.ts";
-import type { Watch } from "#core/controller.ts";
 import { routeNodes } from "#core/route/related-node.ts";
+import type { Watch } from "#core/watch.ts";
 
 /** The watch half of the node-route-controller: a cluster as a whole, whenever its nodes change. */
 export const routeWatch: Watch<ClusterObject> = {
   ...CLUSTER,
   name: "node-route-controller",
-  aliases: ["route"],
-  // An operator who runs the stock controller for routes in parallel must not be surprised.
-  onByDefault: false,
   functionName: "route",
+  // Off by default: an operator who runs the stock controller for routes in parallel must not be surprised.
+  enablement: { aliases: ["route"] },
   deletes: true,
   // Nodes are counted or listed before a route is deleted, which is done only together with a state.
   scope: "batch",
   related: [routeNodes],
-  resyncPolicy: {
-    // Nothing on the namespace matters.
-    fingerprint: () => "",
-    everySeconds: ({ routes }) => routes.reconciliationSeconds,
-    // Each takes one call while nothing changes, of the twenty a second that EC2 allows an account.
-    refreshesPerSecond: 1,
-    whenRelatedChange: true,
+  rechecks: {
+    resync: {
+      // Nothing on the namespace matters.
+      fingerprint: () => "",
+      everySeconds: ({ routes }) => routes.reconciliationSeconds,
+      // Each takes one call while nothing changes, of the twenty a second that EC2 allows an account.
+      refreshesPerSecond: 1,
+      whenRelatedChange: true,
+    },
   },
 };

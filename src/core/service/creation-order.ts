@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Related, RelatedObjects } from "#core/controller.ts";
+import type { RelatedObjects } from "#core/controller.ts";
 import { SERVICES } from "#core/resources/resource.ts";
 import {
   type ClassSettings,
@@ -11,6 +11,7 @@ import {
 import type { Service } from "#core/service/service.ts";
 import { parseService } from "#core/service/snapshot.ts";
 import { isGivenUp, parseStateAnnotation } from "#core/service/state-annotation.ts";
+import type { Related } from "#core/watch.ts";
 
 /** A Service that has a load balancer or requests one. */
 const Claim = z.object({

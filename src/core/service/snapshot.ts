@@ -1,6 +1,6 @@
-import type { ParsedObject } from "#core/controller.ts";
 import { parseObject } from "#core/parse-object.ts";
 import { Service } from "#core/service/service.ts";
+import type { ParsedObject } from "#core/watch.ts";
 
 /** Parses a whole Service or its snapshot; never throws. */
 export function parseService(value: unknown): ParsedObject<Service> {

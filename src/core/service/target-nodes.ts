@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { CLUSTER } from "#core/cluster-object.ts";
 import { EXCLUDE_FROM_LOAD_BALANCERS_LABEL, TO_BE_DELETED_TAINT } from "#core/contracts.ts";
-import type { DecisionContext, Related, RelatedObjects, StateReference } from "#core/controller.ts";
+import type { DecisionContext, RelatedObjects, StateReference } from "#core/controller.ts";
 import { parseGoBoolean } from "#core/go-boolean.ts";
 import { Node } from "#core/node/node.ts";
 import { NODES } from "#core/resources/resource.ts";
@@ -9,6 +9,7 @@ import type { TargetNode } from "#core/service/model.ts";
 import { isLoadBalancerService } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
 import { hashLabels } from "#core/service/state-annotation.ts";
+import type { Related } from "#core/watch.ts";
 
 /** The fields of a node that load balancers use; other changes of nodes wake no Service. */
 const Projection = z.object({

@@ -1,8 +1,9 @@
-import type { ApiObject, DoneWrite } from "#core/controller.ts";
+import type { DoneWrite } from "#core/controller.ts";
 import type { Change, Decision, Write } from "#core/decision.ts";
 import { isApplied } from "#core/json-patch.ts";
 import type { Reason } from "#core/reason.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
+import type { ApiObject } from "#core/watch.ts";
 import type { ApplyContext, ApplyItem, CarryOutResult, Progress } from "#kube/apply/context.ts";
 import { type AppliedObject, reportChanged, reportSettled, reportStopped } from "#kube/apply/outcome.ts";
 import { act, guard, readNow, type SentWrite, send } from "#kube/apply/steps.ts";

@@ -1,8 +1,9 @@
 import type { ActionAnswer } from "#core/capability.ts";
-import type { ApiObject, Controller, DoneWrite, RejectedAction } from "#core/controller.ts";
+import type { Controller, DoneWrite, RejectedAction } from "#core/controller.ts";
 import type { Change, CloudAction, Decision, Write } from "#core/decision.ts";
 import type { Reason } from "#core/reason.ts";
 import type { ClusterUsage } from "#core/report.ts";
+import type { ApiObject } from "#core/watch.ts";
 import type { AdaptiveConcurrency } from "#kube/apply/adaptive-concurrency.ts";
 import type { ChangePermit, Stop } from "#kube/apply/stop.ts";
 import type { Transport } from "#kube/client/transport.ts";
@@ -38,7 +39,7 @@ export interface Decider {
 /** The parts of a controller that the writer needs. */
 export type AppliedController = Pick<
   Controller,
-  "resource" | "parse" | "resyncPolicy" | "eventSource" | "contentHash"
+  "resource" | "parse" | "rechecks" | "eventSource" | "contentHash"
 >;
 
 /** The state that all objects of a batch share. */

@@ -18,7 +18,7 @@ export function reportChanged(
   progress: Progress,
   context: ApplyContext,
 ): AppliedObject {
-  const seen = context.controller.resyncPolicy?.fingerprint(progress.object);
+  const seen = context.controller.rechecks?.resync?.fingerprint(progress.object);
   return {
     report: {
       ...identifyObject(item, progress),

@@ -1,16 +1,9 @@
 import * as z from "zod";
-import type {
-  ApiObject,
-  ListedObjects,
-  ObjectCount,
-  ReadState,
-  Related,
-  StateReference,
-  Watch,
-} from "#core/controller.ts";
+import type { ListedObjects, ObjectCount, ReadState, StateReference } from "#core/controller.ts";
 import type { Reason } from "#core/reason.ts";
 import type { ObjectReport } from "#core/report.ts";
 import { formatCollectionPath, type Resource } from "#core/resources/resource.ts";
+import type { ApiObject, Related, Watch } from "#core/watch.ts";
 import { readObject } from "#kube/apply/requests.ts";
 import { classifyAnswer, classifyFailure, parseJson } from "#kube/client/answer.ts";
 import type { UnreachableCode } from "#kube/client/errors.ts";

@@ -1,5 +1,4 @@
 import { FIELD_MANAGER } from "#core/contracts.ts";
-import type { ParsedObject } from "#core/controller.ts";
 import type { ClusterWrite } from "#core/decision.ts";
 import {
   formatCreationPath,
@@ -7,6 +6,7 @@ import {
   type ObjectName,
   type Resource,
 } from "#core/resources/resource.ts";
+import type { ParsedObject } from "#core/watch.ts";
 import {
   type Answer,
   classifyAnswer,

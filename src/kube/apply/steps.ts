@@ -1,8 +1,9 @@
 import * as z from "zod";
-import type { ApiObject, RejectedAction } from "#core/controller.ts";
+import type { RejectedAction } from "#core/controller.ts";
 import type { CloudAction, ClusterWrite } from "#core/decision.ts";
 import { applyOperations, hasOtherValue, isSameJson } from "#core/json-patch.ts";
 import { formatObjectKey } from "#core/resources/resource.ts";
+import type { ApiObject } from "#core/watch.ts";
 import type { ApplyContext, Progress } from "#kube/apply/context.ts";
 import { type ObjectRead, readObject, sendWrite } from "#kube/apply/requests.ts";
 import { createConflict, DEADLINE_REACHED, isUnanswered, type Stop, stopFor } from "#kube/apply/stop.ts";

@@ -1,10 +1,10 @@
 import { buildClusterEvent } from "#core/cluster-events.ts";
-import type { ApiObject } from "#core/controller.ts";
 import type { ClusterEvent, ClusterWrite } from "#core/decision.ts";
 import { toReference } from "#core/decisions.ts";
 import type { Reason } from "#core/reason.ts";
 import { NODES, type Resource } from "#core/resources/resource.ts";
 import { getKindFact, getNameFact, getServerMessageFact } from "#core/tenant-fact.ts";
+import type { ApiObject } from "#core/watch.ts";
 import type { Answer, FailedAnswer } from "#kube/client/answer.ts";
 import { createSemaphore } from "#kube/client/semaphore.ts";
 import { createAbortPatience } from "#kube/client/time-limit.ts";

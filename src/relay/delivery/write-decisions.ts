@@ -1,5 +1,4 @@
 import type { Cluster } from "#config/cluster.ts";
-import type { ApiObject, Watch } from "#core/controller.ts";
 import { retry } from "#core/decisions.ts";
 import type { DeferredWrites } from "#core/deferred-writes.ts";
 import type { Event } from "#core/event.ts";
@@ -13,6 +12,7 @@ import {
   type Stop,
   selectTightestStop,
 } from "#core/stop.ts";
+import type { ApiObject, Watch } from "#core/watch.ts";
 import { type ApplyResult, applyDecisions } from "#kube/apply/apply.ts";
 import type { Decider } from "#kube/apply/context.ts";
 import type { Transport } from "#kube/client/transport.ts";

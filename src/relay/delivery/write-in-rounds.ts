@@ -1,6 +1,6 @@
 import { buildWatchContext, type Cluster } from "#config/cluster.ts";
 import { checkDeferredWrites, type SentContext } from "#core/check-deferred-writes.ts";
-import type { ApiObject, StateReference, Watch } from "#core/controller.ts";
+import type { StateReference } from "#core/controller.ts";
 import type { DeferredWrites } from "#core/deferred-writes.ts";
 import type { Event } from "#core/event.ts";
 import type { Reason } from "#core/reason.ts";
@@ -16,6 +16,7 @@ import {
 } from "#core/report.ts";
 import type { Moment, Round } from "#core/rounds.ts";
 import { describeStop, type Stop, selectTightestStop } from "#core/stop.ts";
+import type { ApiObject, Watch } from "#core/watch.ts";
 import { applyShared } from "#kube/apply/apply-shared.ts";
 import {
   type BatchEntry,

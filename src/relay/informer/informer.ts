@@ -1,4 +1,3 @@
-import type { ParsedObject, Watch } from "#core/controller.ts";
 import {
   formatCollectionPath,
   formatFollowedPath,
@@ -6,6 +5,7 @@ import {
   type ObjectName,
   type Resource,
 } from "#core/resources/resource.ts";
+import type { ParsedObject, Watch } from "#core/watch.ts";
 import type { LimitInForce, LimitName } from "#kube/client/errors.ts";
 import { createSemaphore } from "#kube/client/semaphore.ts";
 import { createAbortPatience } from "#kube/client/time-limit.ts";

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ApiObject, Related, Watch } from "#core/controller.ts";
 import { formatObjectKey, type Resource } from "#core/resources/resource.ts";
+import type { ApiObject, Related, Watch } from "#core/watch.ts";
 import type { Projection } from "#delivery/related-batch.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import { isOlderVersion, type ObjectKey } from "#kube/follow/object-key.ts";

@@ -1,4 +1,4 @@
-import type { ApiObject, DelayHistogram } from "#core/controller.ts";
+import type { ApiObject, DelayHistogram } from "#core/watch.ts";
 
 /** A delay that has ended. */
 export interface MeasuredDelay {

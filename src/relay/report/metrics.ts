@@ -8,8 +8,8 @@ import {
   Registry,
 } from "prom-client";
 import { HELD_REASONS } from "#config/clusters-file.ts";
-import type { Watch } from "#core/controller.ts";
 import type { ObjectReport, Report } from "#core/report.ts";
+import type { Watch } from "#core/watch.ts";
 import { WATCHES } from "#core/watches.ts";
 import type { WatchNote } from "#kube/follow/watch.ts";
 import type { ControllerStatus } from "#relay/cluster-relay.ts";
@@ -139,7 +139,7 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
   controllerGauge("in_flight_objects", "Objects in flight.", (each) => each.inFlight);
   controllerGauge("in_flight_invocations", "Invocations in flight.", (each) => each.invocations);
 
-  for (const { name: controller, waiting } of watches) {
+  for (const { name: controller, metrics: { waiting } = {} } of watches) {
     if (waiting === undefined) continue;
     new Gauge({
       ...defined({
@@ -160,7 +160,7 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
     });
   }
 
-  for (const { name: controller, orphans: counted } of watches) {
+  for (const { name: controller, metrics: { orphans: counted } = {} } of watches) {
     if (counted === undefined) continue;
     new Gauge({
       ...defined({ name: counted.metric, type: "gauge", help: counted.help, labelNames: ["cluster"] }),
@@ -432,7 +432,7 @@ function createDelayHistograms(
   histogram: (name: string, help: string, labelNames: readonly string[]) => Histogram,
 ): ReadonlyMap<string, Histogram> {
   const byMetric = new Map<string, Histogram>();
-  for (const { metric, help } of watches.flatMap(({ delays = [] }) => delays))
+  for (const { metric, help } of watches.flatMap(({ metrics }) => metrics?.delays ?? []))
     if (!byMetric.has(metric)) byMetric.set(metric, histogram(metric, help, ["cluster"]));
   return byMetric;
 }

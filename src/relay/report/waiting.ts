@@ -1,4 +1,4 @@
-import type { ApiObject, WaitingGauge } from "#core/controller.ts";
+import type { ApiObject, WaitingGauge } from "#core/watch.ts";
 import type { Settlement } from "#relay/work/types.ts";
 
 /** How long objects wait, as a label value. */

@@ -1,6 +1,6 @@
 import type { ConfigError } from "#core/config-errors.ts";
-import type { ApiObject, Watch, WatchContext } from "#core/controller.ts";
 import type { ObjectHint } from "#core/event.ts";
+import type { ApiObject, Watch, WatchContext } from "#core/watch.ts";
 import { isRelatedFollower } from "#delivery/related-batch.ts";
 import { compareResourceVersions, isOlderVersion } from "#kube/follow/object-key.ts";
 import {
@@ -212,14 +212,14 @@ export function observe(watch: Watch, object: unknown, context: WatchContext): O
   const parsed = watch.parse(object);
   if (parsed.kind === "malformed") return { kind: "malformed", faults: parsed.faults };
   const needsWork = watch.needsWork(parsed.object, context);
-  const monitored = needsWork ? watch.monitorPolicy : undefined;
+  const monitored = needsWork ? watch.rechecks?.monitor : undefined;
   return {
     kind: "object",
     needsWork,
     snapshot: watch.snapshot(parsed.object, context),
-    fingerprint: watch.resyncPolicy?.fingerprint(parsed.object) ?? monitored?.fingerprint(parsed.object),
-    demand: needsWork ? watch.demand?.(parsed.object, context) : undefined,
-    undoneBy: needsWork ? watch.findConflictingManager?.(object) : undefined,
+    fingerprint: watch.rechecks?.resync?.fingerprint(parsed.object) ?? monitored?.fingerprint(parsed.object),
+    demand: needsWork ? watch.rechecks?.demand?.(parsed.object, context) : undefined,
+    undoneBy: needsWork ? watch.rechecks?.findConflictingManager?.(object) : undefined,
     ...(isRelatedFollower(watch, parsed.object) ? { followsRelated: true as const } : {}),
     ...(monitored === undefined ? {} : { afterMs: monitored.afterSeconds(parsed.object, context) * 1_000 }),
   };

@@ -1,4 +1,4 @@
-import type { ApiObject } from "#core/controller.ts";
+import type { ApiObject } from "#core/watch.ts";
 import type { ObjectIdentity } from "#relay/work/types.ts";
 import type { WaitReason } from "#relay/work/waits.ts";
 

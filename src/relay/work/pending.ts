@@ -1,5 +1,5 @@
-import type { ApiObject, Watch } from "#core/controller.ts";
 import type { ObjectHint } from "#core/event.ts";
+import type { ApiObject, Watch } from "#core/watch.ts";
 import {
   applyObserved,
   buildConflictHint,
@@ -75,13 +75,10 @@ export interface Pending {
 }
 
 /** Creates an empty set; `resyncPolicy` is the controller's. `random` is uniform in [0, 1). */
-export function createPending(
-  watch: Pick<Watch, "resyncPolicy" | "monitorPolicy">,
-  random: () => number,
-): Pending {
+export function createPending(watch: Pick<Watch, "rechecks">, random: () => number): Pending {
   const rules: WorkRules = {
-    resyncPolicy: watch.resyncPolicy,
-    monitors: watch.monitorPolicy !== undefined,
+    resyncPolicy: watch.rechecks?.resync,
+    monitors: watch.rechecks?.monitor !== undefined,
     random,
   };
   const entries = createEntries();

@@ -1,4 +1,4 @@
-import type { ApiObject } from "#core/controller.ts";
+import type { ApiObject } from "#core/watch.ts";
 import { createFreePhase, type Entry, type Resync, replaceNext } from "#relay/work/entry.ts";
 import { createResync, planRelatedResync } from "#relay/work/resync.ts";
 import { getWaitEnd, isEndedByRelated } from "#relay/work/waits.ts";

@@ -1,4 +1,4 @@
-import type { ApiObject, ResyncPolicy } from "#core/controller.ts";
+import type { ApiObject, ResyncPolicy } from "#core/watch.ts";
 import type { EntryHistory, Resync, Task } from "#relay/work/entry.ts";
 import { isEndedByRelated } from "#relay/work/waits.ts";
 

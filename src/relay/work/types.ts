@@ -1,7 +1,7 @@
-import type { ApiObject } from "#core/controller.ts";
 import type { ObjectHint } from "#core/event.ts";
 import type { ObjectReport } from "#core/report.ts";
 import type { ObjectName } from "#core/resources/resource.ts";
+import type { ApiObject } from "#core/watch.ts";
 
 /** The two queues: work that objects need, and resyncs of objects that need none. Resyncs never delay work. */
 export type Queue = "work" | "look";

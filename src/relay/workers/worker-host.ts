@@ -1,7 +1,7 @@
 import type { Cluster } from "#config/cluster.ts";
 import { createStops } from "#config/switch/follow-stops.ts";
-import type { Watch } from "#core/controller.ts";
 import type { Stop } from "#core/stop.ts";
+import type { Watch } from "#core/watch.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Invoker } from "#platforms/invoker.ts";
 import type { PlatformHealth } from "#relay/delivery/platform-health.ts";

@@ -1,6 +1,7 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Cluster } from "#config/cluster.ts";
-import type { Controller, Related } from "#core/controller.ts";
+import type { Controller } from "#core/controller.ts";
+import type { Related } from "#core/watch.ts";
 
 /**
  * The owner of a resource in the account: the cluster under attack, the cluster with a hostile API server, or

@@ -34,7 +34,7 @@ describe("the lifecycle watch of a node that", () => {
     ).toBe(true);
   });
 
-  const monitors = nodeLifecycleWatch.monitorPolicy;
+  const monitors = nodeLifecycleWatch.rechecks?.monitor;
   const afterSeconds = (difference: LifecycleNode) =>
     monitors?.afterSeconds(buildLifecycleNode(1, difference), context({ monitorSeconds: 7 }));
 
@@ -62,13 +62,13 @@ describe("the lifecycle watch of a node that", () => {
     ["has just registered", NEWBORN, false],
     ["has the uninitialized taint again after its instance was observed", { taints: [UNINITIALIZED] }, true],
   ])("%s: counts it as waiting or not", (_, difference, waits) => {
-    expect(nodeLifecycleWatch.waiting?.isWaiting(buildLifecycleNode(1, difference))).toBe(waits);
+    expect(nodeLifecycleWatch.metrics?.waiting?.isWaiting(buildLifecycleNode(1, difference))).toBe(waits);
   });
 
   test("is not Ready: it waits since the time of its Ready condition, or else since its creation", () => {
     const since = (difference: LifecycleNode) => {
       const node = nodeLifecycleWatch.snapshot(buildLifecycleNode(1, difference), context());
-      return nodeLifecycleWatch.waiting?.since?.(node);
+      return nodeLifecycleWatch.metrics?.waiting?.since?.(node);
     };
     expect([since({ since: "2026-03-01T11:00:00Z" }), since({ ready: undefined })]).toEqual([
       "2026-03-01T11:00:00Z",

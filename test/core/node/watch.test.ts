@@ -15,7 +15,7 @@ import {
 const CONTEXT = { reason: "watch", now: NOW, related: {}, settings: DEFAULT_SETTINGS } as const;
 
 describe("the fingerprint of a node", () => {
-  const before = nodeWatch.resyncPolicy?.fingerprint(buildInitializedNode());
+  const before = nodeWatch.rechecks?.resync?.fingerprint(buildInitializedNode());
   test.each([
     ["its addresses", buildInitializedNode({ status: { addresses: [buildInternalAddress("10.0.9.9")] } })],
     ["its provider ID", buildInitializedNode({ spec: {} })],
@@ -27,7 +27,7 @@ describe("the fingerprint of a node", () => {
     ],
     ["all of it", buildInitializedNode({ spec: {}, status: {} })],
   ])("differs with %s", (_, changed) => {
-    expect(nodeWatch.resyncPolicy?.fingerprint(changed)).not.toBe(before);
+    expect(nodeWatch.rechecks?.resync?.fingerprint(changed)).not.toBe(before);
   });
 
   test("is equal for equal addresses that the API server has grouped by type", () => {
@@ -35,16 +35,16 @@ describe("the fingerprint of a node", () => {
       [buildInternalAddress("10.0.1.17"), buildHostname("a"), buildInternalAddress("2001:db8::17")],
       [buildInternalAddress("10.0.1.17"), buildInternalAddress("2001:db8::17"), buildHostname("a")],
     ].map((addresses) =>
-      nodeWatch.resyncPolicy?.fingerprint(buildInitializedNode({ status: { addresses } })),
+      nodeWatch.rechecks?.resync?.fingerprint(buildInitializedNode({ status: { addresses } })),
     );
     expect(grouped).toBe(mixed);
   });
 
   test("is equal for its snapshot, and for other labels and versions", () => {
     const other = buildInitializedNode({ metadata: { resourceVersion: "2", labels: { a: "b" } } });
-    expect(nodeWatch.resyncPolicy?.fingerprint(other)).toBe(before);
+    expect(nodeWatch.rechecks?.resync?.fingerprint(other)).toBe(before);
     expect(
-      nodeWatch.resyncPolicy?.fingerprint(
+      nodeWatch.rechecks?.resync?.fingerprint(
         nodeWatch.snapshot(other, { labelPrefixes: LABEL_PREFIXES, settings: DEFAULT_SETTINGS }),
       ),
     ).toBe(before);
@@ -78,11 +78,11 @@ describe("the manager that restored the taint", () => {
     ["undefined, without a name", [entry(7, undefined, taints)], undefined],
     ["undefined, for invalid input", "rubbish", undefined],
   ])("is %s", (_, managedFields, expected) => {
-    expect(nodeWatch.findConflictingManager?.({ metadata: { managedFields } })).toBe(expected);
+    expect(nodeWatch.rechecks?.findConflictingManager?.({ metadata: { managedFields } })).toBe(expected);
   });
 
   test("is undefined for an object without metadata", () => {
-    expect(nodeWatch.findConflictingManager?.(null)).toBeUndefined();
+    expect(nodeWatch.rechecks?.findConflictingManager?.(null)).toBeUndefined();
   });
 });
 
@@ -128,7 +128,8 @@ describe("the node controller", () => {
 });
 
 test("an uninitialized node counts for both delays of the stock controller", () => {
-  const waits = (of: ReturnType<typeof buildNode>) => nodeWatch.delays?.map((delay) => delay.isWaiting(of));
+  const waits = (of: ReturnType<typeof buildNode>) =>
+    nodeWatch.metrics?.delays?.map((delay) => delay.isWaiting(of));
   expect([waits(buildNode()), waits(buildInitializedNode())]).toEqual([
     [true, true],
     [false, false],

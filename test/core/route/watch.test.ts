@@ -19,9 +19,9 @@ describe("the node-route-controller", () => {
       resource: { name: "namespaces" },
       only: { name: "kube-system" },
       functionName: "route",
-      aliases: ["route"],
-      onByDefault: false,
+      enablement: { aliases: ["route"] },
     });
+    expect(routeWatch.enablement?.onByDefault).toBeUndefined();
     const parsed = routeWatch.parse({ ...KUBE_SYSTEM, spec: { finalizers: ["kubernetes"] } });
     expect(parsed).toEqual({ kind: "object", object: KUBE_SYSTEM });
     const context = { labelPrefixes: [], settings: SETTINGS };
@@ -32,10 +32,10 @@ describe("the node-route-controller", () => {
   });
 
   test("audits at the cluster's configured interval", () => {
-    const { everySeconds } = routeWatch.resyncPolicy ?? {};
+    const { everySeconds } = routeWatch.rechecks?.resync ?? {};
     expect(typeof everySeconds === "function" && everySeconds(SETTINGS)).toBe(600);
     expect(DEFAULT_SETTINGS.routes.reconciliationSeconds).toBe(10);
-    expect(routeWatch.resyncPolicy?.fingerprint(KUBE_SYSTEM)).toBe("");
+    expect(routeWatch.rechecks?.resync?.fingerprint(KUBE_SYSTEM)).toBe("");
   });
 
   test("asks for the networks and machines of all nodes if routes are configured", () => {

@@ -32,8 +32,8 @@ describe("the watch", () => {
 
   test("waits for an address", async () => {
     const waits = (object: Service) => [
-      serviceWatch.waiting?.isWaiting(object),
-      ...(serviceWatch.delays ?? []).map((delay) => delay.isWaiting(object)),
+      serviceWatch.metrics?.waiting?.isWaiting(object),
+      ...(serviceWatch.metrics?.delays ?? []).map((delay) => delay.isWaiting(object)),
     ];
     expect(waits(buildService())).toEqual([true, true]);
     expect(waits(await buildServedService())).toEqual([false, false]);
@@ -41,7 +41,7 @@ describe("the watch", () => {
   });
 
   test("checks all Services every ten minutes, and when nodes change", async () => {
-    const { resyncPolicy } = serviceWatch;
+    const resyncPolicy = serviceWatch.rechecks?.resync;
     expect(resyncPolicy).toMatchObject({ everySeconds: 600, whenRelatedChange: true });
     expect(resyncPolicy?.fingerprint(buildService())).toBe(
       resyncPolicy?.fingerprint(await buildServedService()),
@@ -54,7 +54,7 @@ describe("the watch", () => {
   });
 
   test("distinguishes the owner's changes from the controller's own", async () => {
-    const demandOf = (object: Service) => serviceWatch.demand?.(object, CONTEXT);
+    const demandOf = (object: Service) => serviceWatch.rechecks?.demand?.(object, CONTEXT);
     const edited = buildService({ spec: { ports: [{ port: 81, nodePort: 30_081, protocol: "TCP" }] } });
     expect(demandOf(await buildServedService())).toBe(demandOf(buildService()));
     expect(demandOf(edited)).not.toBe(demandOf(buildService()));

@@ -372,7 +372,7 @@ describe("the watch", () => {
     const context = { labelPrefixes: [], settings: DEFAULT_SETTINGS };
     expect(taggingWatch.snapshot(parsed.object, context)).toEqual(namespace);
     expect(taggingWatch.needsWork(parsed.object, context)).toBe(false);
-    expect(taggingWatch.resyncPolicy?.fingerprint(parsed.object)).toBe("");
+    expect(taggingWatch.rechecks?.resync?.fingerprint(parsed.object)).toBe("");
     expect(taggingWatch.parse({ metadata: {} }).kind).toBe("malformed");
     expect(relatedNodes.reads(parsed.object)).toBe("all");
   });

@@ -41,8 +41,6 @@ export const STATE = { namespace: "kube-system", name: "shelf-numbers" };
  */
 export const shelfController: Controller<Wish, Answer> = {
   name: "shelf-controller",
-  aliases: [],
-  onByDefault: false,
   functionName: "shelf",
   eventSource: "shelf-controller",
   resource: CONFIG_MAPS,

@@ -29,7 +29,7 @@ describe("the region of the functions", () => {
     expect(await lambda.findRegion(undefined)).toBe("us-east-1");
   });
 
-  test("is rejected if it is none of the SDK's form", async () => {
+  test("is rejected if the SDK calls it invalid", async () => {
     await expect(lambda.findRegion("a b")).rejects.toThrow('"a b" is no region');
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Watch } from "#core/controller.ts";
 import { nodeWatch } from "#core/node/watch.ts";
+import type { Watch } from "#core/watch.ts";
 import { shareParsing } from "#relay/informer/informer.ts";
 import { serviceWatch } from "#test/relay/watch-builders.ts";
 

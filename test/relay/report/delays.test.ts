@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ApiObject, DelayHistogram } from "#core/controller.ts";
+import type { ApiObject, DelayHistogram } from "#core/watch.ts";
 import { createDelays, type Delays, LONGEST_UNSEEN_MS, type MeasuredDelay } from "#relay/report/delays.ts";
 
 interface Waiting extends ApiObject {

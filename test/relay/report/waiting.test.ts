@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { ApiObject } from "#core/controller.ts";
 import type { ObjectReport } from "#core/report.ts";
+import type { ApiObject } from "#core/watch.ts";
 import { createWaiting, type WaitingCount, type WaitingObjects } from "#relay/report/waiting.ts";
 import type { Settlement } from "#relay/work/types.ts";
 

@@ -228,7 +228,7 @@ test("whatever happens, no object is in flight twice or forgotten, and deleted o
     (steps, draws) => {
       const random = (): number => draws.next().value ?? 0;
       const looks = { fingerprint: () => "", againSeconds: [20, 60], whenRelatedChange: true } as const;
-      const pending = createPending({ resyncPolicy: looks }, random);
+      const pending = createPending({ rechecks: { resync: looks } }, random);
       const model = createModel();
       fc.modelRun(() => ({ model, real: pending }), steps);
       succeeds(model, pending);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Watch } from "#core/controller.ts";
 import { nodeWatch } from "#core/node/watch.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
+import type { Watch } from "#core/watch.ts";
 import { observe } from "#relay/work/apply-observed.ts";
 import { createPending } from "#relay/work/pending.ts";
 import type { Settlement } from "#relay/work/types.ts";
@@ -254,7 +254,7 @@ describe("resyncs", () => {
   });
 
   test("do not run for a controller without them", () => {
-    const { resyncPolicy: _, findConflictingManager: __, ...rest } = nodeWatch;
+    const { rechecks: _, ...rest } = nodeWatch;
     const watch = rest as Watch;
     const pending = createPending(watch, () => 0);
     const at = (version: number, fields: object, nowMs: number): void => {

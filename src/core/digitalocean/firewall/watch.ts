@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { CLUSTER, type ClusterObject } from "#core/cluster-object.ts";
-import type { Watch } from "#core/controller.ts";
 import { exposedServices } from "#core/digitalocean/exposed-service.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import type { Settings } from "#core/settings.ts";
+import type { Watch } from "#core/watch.ts";
 
 /** Seconds between two checks of a firewall without changes. */
 export const AUDIT_SECONDS = 300;
@@ -24,20 +24,22 @@ export type FirewallSettings = z.output<typeof FirewallSettings>;
 export const firewallWatch: Watch<ClusterObject> = {
   ...CLUSTER,
   name: "firewall-controller",
-  aliases: [],
-  onByDefault: false,
-  companionOf: serviceWatch.name,
   functionName: serviceWatch.functionName,
-  isFor: (settings) => parseFirewallSettings(settings) !== undefined,
+  enablement: {
+    companionOf: serviceWatch.name,
+    isFor: (settings) => parseFirewallSettings(settings) !== undefined,
+  },
   // The proof that the list of Services is complete needs their number, which is read only together with a
   // state.
   scope: "batch",
   related: [exposedServices],
-  resyncPolicy: {
-    // Nothing on the namespace matters.
-    fingerprint: () => "",
-    everySeconds: AUDIT_SECONDS,
-    whenRelatedChange: true,
+  rechecks: {
+    resync: {
+      // Nothing on the namespace matters.
+      fingerprint: () => "",
+      everySeconds: AUDIT_SECONDS,
+      whenRelatedChange: true,
+    },
   },
 };
 

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { CLUSTER, type ClusterObject } from "#core/cluster-object.ts";
-import type { Watch } from "#core/controller.ts";
 import { exposedServices } from "#core/digitalocean/exposed-service.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import type { Settings } from "#core/settings.ts";
+import type { Watch } from "#core/watch.ts";
 
 /** Only for DigitalOcean: other clouds tag load balancers at creation, or not at all. */
 const TagsSettings = z.object({ provider: z.literal("digitalocean"), clusterID: z.string().min(1) });
@@ -12,16 +12,18 @@ const TagsSettings = z.object({ provider: z.literal("digitalocean"), clusterID: 
 export const tagsWatch: Watch<ClusterObject> = {
   ...CLUSTER,
   name: "service-lb-tags",
-  aliases: [],
-  onByDefault: false,
-  companionOf: serviceWatch.name,
   functionName: serviceWatch.functionName,
-  isFor: (settings) => formatClusterTag(settings) !== undefined,
+  enablement: {
+    companionOf: serviceWatch.name,
+    isFor: (settings) => formatClusterTag(settings) !== undefined,
+  },
   related: [exposedServices],
-  resyncPolicy: {
-    // New load balancers are tagged at creation: this is for existing ones.
-    fingerprint: () => "",
-    everySeconds: 900,
+  rechecks: {
+    resync: {
+      // New load balancers are tagged at creation: this is for existing ones.
+      fingerprint: () => "",
+      everySeconds: 900,
+    },
   },
 };
 

@@ -4,9 +4,10 @@ import {
   LOAD_BALANCER_FINALIZER,
   LOAD_BALANCER_ID_ANNOTATION,
 } from "#core/contracts.ts";
-import type { DecisionContext, Related, RelatedObjects } from "#core/controller.ts";
+import type { DecisionContext, RelatedObjects } from "#core/controller.ts";
 import type { Reason } from "#core/reason.ts";
 import { formatObjectKey, SERVICES } from "#core/resources/resource.ts";
+import type { Related } from "#core/watch.ts";
 
 /** An existing Service of any type, in any state. */
 export const LivingService = z.object({

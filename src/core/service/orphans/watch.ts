@@ -1,27 +1,29 @@
 import { CLUSTER, type ClusterObject } from "#core/cluster-object.ts";
-import type { Watch } from "#core/controller.ts";
 import { livingServices } from "#core/service/orphans/living-services.ts";
 import { serviceWatch } from "#core/service/watch.ts";
+import type { Watch } from "#core/watch.ts";
 
 /** The watch half of the orphan audit: it checks a cluster as a whole at intervals. */
 export const orphanWatch: Watch<ClusterObject> = {
   ...CLUSTER,
   name: "service-lb-orphans",
-  aliases: [],
-  onByDefault: false,
-  companionOf: serviceWatch.name,
   functionName: serviceWatch.functionName,
+  enablement: { companionOf: serviceWatch.name },
   // The proof needs the number of Services, which is read only together with a state.
   scope: "batch",
   deletes: true,
   related: [livingServices],
-  resyncPolicy: {
-    // Nothing on the namespace matters, and changes of Services can wait ten minutes.
-    fingerprint: () => "",
-    everySeconds: 600,
+  rechecks: {
+    resync: {
+      // Nothing on the namespace matters, and changes of Services can wait ten minutes.
+      fingerprint: () => "",
+      everySeconds: 600,
+    },
   },
-  orphans: {
-    metric: "serverless_ccm_orphaned_load_balancers",
-    help: "Load balancers made for a Service that is no more, as the last audit found them.",
+  metrics: {
+    orphans: {
+      metric: "serverless_ccm_orphaned_load_balancers",
+      help: "Load balancers made for a Service that is no more, as the last audit found them.",
+    },
   },
 };

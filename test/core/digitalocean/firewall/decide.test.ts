@@ -245,12 +245,13 @@ describe("an action that the cloud rejected", () => {
 
 test("is a companion of the service-lb-controller where configured, and checks every five minutes", () => {
   expect(firewallWatch).toMatchObject({
-    ...{ companionOf: "service-lb-controller", functionName: "service", aliases: [], scope: "batch" },
-    resyncPolicy: { everySeconds: 300, whenRelatedChange: true },
+    ...{ functionName: "service", scope: "batch" },
+    enablement: { companionOf: "service-lb-controller" },
+    rechecks: { resync: { everySeconds: 300, whenRelatedChange: true } },
   });
-  expect(firewallWatch.resyncPolicy?.fingerprint(CLUSTER)).toBe("");
-  expect(firewallWatch.isFor?.(SETTINGS)).toBe(true);
-  expect(firewallWatch.isFor?.(DEFAULT_SETTINGS)).toBe(false);
+  expect(firewallWatch.rechecks?.resync?.fingerprint(CLUSTER)).toBe("");
+  expect(firewallWatch.enablement?.isFor?.(SETTINGS)).toBe(true);
+  expect(firewallWatch.enablement?.isFor?.(DEFAULT_SETTINGS)).toBe(false);
 });
 
 function eventsOf(decision: Decision) {

@@ -98,12 +98,13 @@ describe("the tags of load balancers", () => {
 
   test("are checked with the service-lb-controller every quarter of an hour, on DigitalOcean with clusterID", () => {
     expect(tagsWatch).toMatchObject({
-      ...{ companionOf: "service-lb-controller", functionName: "service", aliases: [] },
-      resyncPolicy: { everySeconds: 900 },
+      functionName: "service",
+      enablement: { companionOf: "service-lb-controller" },
+      rechecks: { resync: { everySeconds: 900 } },
     });
-    expect(tagsWatch.resyncPolicy?.fingerprint(CLUSTER)).toBe("");
-    expect(tagsWatch.isFor?.(SETTINGS)).toBe(true);
-    expect(tagsWatch.isFor?.({ ...SETTINGS, cloud: { provider: "digitalocean" } })).toBe(false);
-    expect(tagsWatch.isFor?.(DEFAULT_SETTINGS)).toBe(false);
+    expect(tagsWatch.rechecks?.resync?.fingerprint(CLUSTER)).toBe("");
+    expect(tagsWatch.enablement?.isFor?.(SETTINGS)).toBe(true);
+    expect(tagsWatch.enablement?.isFor?.({ ...SETTINGS, cloud: { provider: "digitalocean" } })).toBe(false);
+    expect(tagsWatch.enablement?.isFor?.(DEFAULT_SETTINGS)).toBe(false);
   });
 });

@@ -21,7 +21,8 @@ describe("the audit of orphaned load balancers", () => {
     expect(selectWatches([serviceWatch.name], WATCHES).slice(0, 2)).toEqual([serviceWatch, orphanWatch]);
     expect(selectWatches([orphanWatch.name], WATCHES)).toEqual([]);
     expect(NAMED_WATCHES).not.toContain(orphanWatch);
-    expect(orphanWatch).toMatchObject({ aliases: [], functionName: serviceWatch.functionName });
+    expect(orphanWatch.enablement).toEqual({ companionOf: serviceWatch.name });
+    expect(orphanWatch).toMatchObject({ functionName: serviceWatch.functionName });
   });
 
   test("works on the cluster, needs no work, and checks every ten minutes, whatever Services do", () => {
@@ -29,9 +30,9 @@ describe("the audit of orphaned load balancers", () => {
     expect(parsed).toEqual({ kind: "object", object: namespace });
     expect(orphanWatch.snapshot(namespace, {} as never)).toEqual(namespace);
     expect(orphanWatch.needsWork(namespace, {} as never)).toBe(false);
-    expect(orphanWatch.resyncPolicy?.fingerprint(namespace)).toBe("");
-    expect(orphanWatch.resyncPolicy).toMatchObject({ everySeconds: 600 });
-    expect(orphanWatch.resyncPolicy?.whenRelatedChange).toBeUndefined();
+    expect(orphanWatch.rechecks?.resync?.fingerprint(namespace)).toBe("");
+    expect(orphanWatch.rechecks?.resync).toMatchObject({ everySeconds: 600 });
+    expect(orphanWatch.rechecks?.resync?.whenRelatedChange).toBeUndefined();
     expect(livingServices.reads(namespace)).toBe("all");
   });
 
