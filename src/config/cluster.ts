@@ -6,10 +6,10 @@ import { CertificateAuthorityData } from "#config/certificate-authority-data.ts"
 import { checkWrites } from "#config/check-writes.ts";
 import { type CheckedInput, checkWriting } from "#config/describe-errors.ts";
 import { SignIn } from "#config/sign-in/kinds.ts";
-import { CONTROLLER_ALIASES } from "#core/contracts.ts";
 import { csrWatch } from "#core/csr/watch.ts";
+import { CONTROLLER_ALIASES } from "#core/descriptors.ts";
 import { ClusterName, ControllerName } from "#core/event.ts";
-import type { Identity } from "#core/identities.ts";
+import { FUNCTION_IDENTITIES, mapIdentities } from "#core/identities.ts";
 import { Policies } from "#core/policies.ts";
 import { routeWatch } from "#core/route/watch.ts";
 import {
@@ -78,15 +78,8 @@ export type Limits = z.output<typeof Limits>;
 const SIGN_INS = {
   relay: SignIn.optional(),
   functions: SignIn.optional(),
-  node: SignIn.optional(),
-  "node-lifecycle": SignIn.optional(),
-  csr: SignIn.optional(),
-  service: SignIn.optional(),
-  route: SignIn.optional(),
-  tagging: SignIn.optional(),
-  sweep: SignIn.optional(),
-  "ec2-events": SignIn.optional(),
-} satisfies Record<Identity | "functions", z.ZodType>;
+  ...mapIdentities(FUNCTION_IDENTITIES, () => SignIn.optional()),
+};
 
 function getCanonicalName(name: ControllerName): ControllerName {
   return Object.hasOwn(CONTROLLER_ALIASES, name) ? (CONTROLLER_ALIASES[name] ?? name) : name;

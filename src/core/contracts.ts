@@ -106,13 +106,3 @@ export const ROUTE_EVENT_SOURCE = "route_controller";
  * controller.
  */
 export const TAGS_LABEL = "k8s.io/cloud-provider-aws";
-
-/** Other controller names that `--controllers` and cluster entries accept, as in the watch halves. */
-export const CONTROLLER_ALIASES: Readonly<Record<string, string>> = {
-  "cloud-node": "cloud-node-controller",
-  "cloud-node-lifecycle": "cloud-node-lifecycle-controller",
-  csr: "csr-approver",
-  service: "service-lb-controller",
-  route: "node-route-controller",
-  "tagging-controller": "tagging",
-};

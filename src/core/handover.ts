@@ -1,22 +1,21 @@
+import { DESCRIPTORS } from "#core/descriptors.ts";
 import type { ControllerName } from "#core/event.ts";
 
 /**
- * Controllers that are handed over between two cloud-controller-managers, by names that `--controllers` of
- * both accepts.
- */
-const HANDOVER_CONTROLLERS: readonly ControllerName[] = [
-  "cloud-node-controller",
-  "cloud-node-lifecycle-controller",
-  "service-lb-controller",
-  "node-route-controller",
-  "tagging",
-];
-
-/**
- * Returns those of a cluster's controllers that the other controller also has and that can be handed over.
+ * Returns those of a cluster's controllers that the other cloud-controller-manager also has, by names that
+ * `--controllers` of both accepts.
  */
 export function listHandedOver(controllers: readonly ControllerName[]): readonly ControllerName[] {
-  return HANDOVER_CONTROLLERS.filter((name) => controllers.includes(name));
+  return DESCRIPTORS.filter(({ name, handover }) => handover !== undefined && controllers.includes(name)).map(
+    ({ name }) => name,
+  );
+}
+
+/** Returns which of a cluster's controllers must not run on both sides at once. */
+export function listOneAtATime(controllers: readonly ControllerName[]): readonly ControllerName[] {
+  return DESCRIPTORS.filter(
+    ({ name, handover }) => handover?.oneAtATime === true && controllers.includes(name),
+  ).map(({ name }) => name);
 }
 
 /**

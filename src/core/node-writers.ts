@@ -1,17 +1,11 @@
-import { LABEL_PAIRS, SHUTDOWN_TAINT } from "#core/contracts.ts";
-
-/** The controllers of a cloud-controller-manager, by names that `--controllers` accepts. */
-export type CcmController =
-  | "cloud-node-controller"
-  | "cloud-node-lifecycle-controller"
-  | "node-route-controller"
-  | "service-lb-controller"
-  | "tagging";
+import { SHUTDOWN_TAINT } from "#core/contracts.ts";
+import { DESCRIPTORS } from "#core/descriptors.ts";
+import type { ControllerName } from "#core/event.ts";
 
 /** A field manager that wrote a controller's fields on a node. */
 export interface NodeWriter {
   readonly manager: string;
-  readonly controller: CcmController;
+  readonly controller: ControllerName;
   /** The last change by this manager, as RFC 3339, in whole seconds as on the API server. */
   readonly at: string;
 }
@@ -43,31 +37,12 @@ export function getMemberAt(value: unknown, ...path: readonly string[]): unknown
   return at;
 }
 
-const CLOUD_LABELS = LABEL_PAIRS.flatMap(({ beta, stable }) => [`f:${beta}`, `f:${stable}`]);
-/** The label of AWS's tagging controller. */
-const TAGGING_LABEL = "f:k8s.io/cloud-provider-aws";
-/** The key in `managedFields` of the condition that reports a node's routes. */
-const ROUTE_CONDITION = 'k:{"type":"NetworkUnavailable"}';
-
-function listControllers(entry: unknown, isShutDown: boolean): readonly CcmController[] {
+function listControllers(entry: unknown, isShutDown: boolean): readonly ControllerName[] {
   const fields = getMemberAt(entry, "fieldsV1");
-  const labels = getMemberAt(fields, "f:metadata", "f:labels");
-  const found: readonly (readonly [CcmController, boolean])[] = [
-    [
-      "cloud-node-controller",
-      getMemberAt(fields, "f:status", "f:addresses") !== undefined ||
-        getMemberAt(fields, "f:spec", "f:providerID") !== undefined ||
-        CLOUD_LABELS.some((label) => getMemberAt(labels, label) !== undefined),
-    ],
-    // The list of taints is one field: its last writer added the shutdown taint or kept it.
-    [
-      "cloud-node-lifecycle-controller",
-      isShutDown && getMemberAt(fields, "f:spec", "f:taints") !== undefined,
-    ],
-    ["node-route-controller", getMemberAt(fields, "f:status", "f:conditions", ROUTE_CONDITION) !== undefined],
-    ["tagging", getMemberAt(labels, TAGGING_LABEL) !== undefined],
-  ];
-  return found.flatMap(([controller, isFound]) => (isFound ? [controller] : []));
+  const has = (...path: readonly string[]): boolean => getMemberAt(fields, ...path) !== undefined;
+  return DESCRIPTORS.filter(({ handover }) => handover?.isWriter?.({ has, isShutDown }) === true).map(
+    ({ name }) => name,
+  );
 }
 
 function hasShutdownTaintEntry(node: unknown): boolean {

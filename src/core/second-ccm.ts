@@ -1,5 +1,6 @@
 import { FIELD_MANAGER, NODE_EVENT_SOURCE, NODE_LIFECYCLE_EVENT_SOURCE } from "#core/contracts.ts";
-import { type CcmController, getMemberAt, listNodeWriters } from "#core/node-writers.ts";
+import type { ControllerName } from "#core/event.ts";
+import { getMemberAt, listNodeWriters } from "#core/node-writers.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 
 /**
@@ -17,7 +18,7 @@ export interface ClusterTraces {
 
 /** One of its controllers, and its last observed work. */
 export interface ObservedController {
-  readonly name: CcmController;
+  readonly name: ControllerName;
   /** RFC 3339. */
   readonly lastSeen: string;
   readonly by: "node" | "event";
@@ -87,7 +88,7 @@ const CCM_NAME = /(^|-)cloud-(controller|node)-manager$/;
 const MAX_MANAGER = 128;
 const UNKNOWN = "unknown";
 
-const CONTROLLERS_BY_SOURCE: ReadonlyMap<unknown, CcmController | undefined> = new Map([
+const CONTROLLERS_BY_SOURCE: ReadonlyMap<unknown, ControllerName | undefined> = new Map([
   [NODE_EVENT_SOURCE, "cloud-node-controller"],
   [NODE_LIFECYCLE_EVENT_SOURCE, "cloud-node-lifecycle-controller"],
   ["route_controller", "node-route-controller"],
@@ -156,7 +157,7 @@ function selectNewer(a: string, b: string): string {
 }
 
 function summarizeTraces(manager: string, traces: readonly [Trace, ...Trace[]], now: Date): SecondCcm {
-  const controllers = new Map<CcmController, ObservedController>();
+  const controllers = new Map<ControllerName, ObservedController>();
   for (const { at, did } of traces) {
     if (did === undefined) continue;
     const known = controllers.get(did.name);

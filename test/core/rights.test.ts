@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { Right } from "#core/descriptor.ts";
 import { FUNCTION_IDENTITIES, formatUser, IDENTITIES } from "#core/identities.ts";
-import { RIGHTS, type Right, resolveRight } from "#core/rights.ts";
+import { RIGHTS, resolveRight } from "#core/rights.ts";
 import { WATCHES } from "#core/watches.ts";
 
 const READS = ["get", "list", "watch"];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CONTROLLER_ALIASES } from "#core/contracts.ts";
+import { CONTROLLER_ALIASES } from "#core/descriptors.ts";
 import { findWatch, NAMED_WATCHES, WATCHES } from "#core/watches.ts";
 
 test("each name and alias belongs to one controller", () => {

@@ -2,8 +2,10 @@ import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
+import type { Right } from "#core/descriptor.ts";
+import { OPTIONAL_CONTROLLERS } from "#core/descriptors.ts";
 import { formatUser, IDENTITIES, type Identity } from "#core/identities.ts";
-import { CLOUDS_IN_CLUSTERS, OPTIONAL_CONTROLLERS, RIGHTS, type Right } from "#core/rights.ts";
+import { CLOUDS_IN_CLUSTERS, RIGHTS } from "#core/rights.ts";
 import { listRights, readManifests, readRoles } from "#test/e2e/granted-rights.ts";
 
 const RBAC = fileURLToPath(new URL("../../infra/rbac/", import.meta.url));

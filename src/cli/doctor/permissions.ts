@@ -4,7 +4,8 @@ import type { Check, CheckContext, Signer } from "#cli/doctor/check.ts";
 import { formatList } from "#cli/format-list.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
-import { RIGHTS, type Right, resolveRight } from "#core/rights.ts";
+import type { Right } from "#core/descriptor.ts";
+import { RIGHTS, resolveRight } from "#core/rights.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
 

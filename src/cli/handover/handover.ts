@@ -8,14 +8,13 @@ import {
   describeServicesBeyondLimit,
   findOthers,
   findSharedWork,
-  listOneAtATime,
 } from "#cli/handover/one-at-a-time.ts";
 import { type OurSide, planOurSide } from "#cli/handover/our-side.ts";
 import { watchHandover } from "#cli/handover/watch-handover.ts";
 import { createEndingSignal } from "#cli/process.ts";
 import { type DurationRange, readDuration } from "#cli/settings/read-duration.ts";
 import { type Cluster, selectSettings } from "#config/cluster.ts";
-import { formatRemainingFlag, listHandedOver } from "#core/handover.ts";
+import { formatRemainingFlag, listHandedOver, listOneAtATime } from "#core/handover.ts";
 import { formatCollectionPath, SERVICES } from "#core/resources/resource.ts";
 import type { SecondCcm } from "#core/second-ccm.ts";
 import { needsLoadBalancer } from "#core/service/needs-work.ts";

@@ -4,25 +4,10 @@ import type { Direction } from "#cli/handover/handover-result.ts";
 import { diagnose } from "#clouds/providers.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { ControllerName } from "#core/event.ts";
-import { formatRemainingFlag } from "#core/handover.ts";
+import { formatRemainingFlag, listOneAtATime } from "#core/handover.ts";
 import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
 import { findSecondCcms, type SecondCcm } from "#core/second-ccm.ts";
 import type { Transport } from "#kube/client/transport.ts";
-
-/**
- * Controllers that must not run on both sides at once, because each side would change the other's cloud
- * resources.
- */
-const ONE_AT_A_TIME: readonly ControllerName[] = [
-  "service-lb-controller",
-  "node-route-controller",
-  "tagging",
-];
-
-/** Returns which of a cluster's controllers must not run on both sides at once. */
-export function listOneAtATime(controllers: readonly ControllerName[]): readonly ControllerName[] {
-  return ONE_AT_A_TIME.filter((name) => controllers.includes(name));
-}
 
 /**
  * Returns why a hand-over must wait: another controller is at work, and nothing shows that it has stopped

@@ -30,7 +30,7 @@ export class SignInError extends Error {
   readonly file: string | undefined;
 
   constructor(code: SignInCode, about: SignInSubject, what: string, file?: string, cause?: unknown) {
-    super(`cluster ${about.cluster}, sign-in of the ${ROLE_NAMES[about.role]}: ${what}`, { cause });
+    super(`cluster ${about.cluster}, sign-in of the ${describeRole(about.role)}: ${what}`, { cause });
     this.code = code;
     this.cluster = about.cluster;
     this.role = about.role;
@@ -39,18 +39,9 @@ export class SignInError extends Error {
 }
 
 /** For messages, after "the". */
-const ROLE_NAMES: Readonly<Record<SignInRole, string>> = {
-  relay: "relay",
-  functions: "functions",
-  node: "function node",
-  "node-lifecycle": "function node-lifecycle",
-  csr: "function csr",
-  service: "function service",
-  route: "function route",
-  tagging: "function tagging",
-  sweep: "function sweep",
-  "ec2-events": "function ec2-events",
-};
+function describeRole(role: SignInRole): string {
+  return role === "relay" || role === "functions" ? role : `function ${role}`;
+}
 
 /** The role that signs in to a cluster: the relay, one function, or `functions` for any function. */
 export type SignInRole = keyof Cluster["signIn"];

@@ -1,5 +1,6 @@
 import { needsWork } from "#core/csr/conditions.ts";
 import { CertificateSigningRequest } from "#core/csr/csr.ts";
+import { csrDescriptor } from "#core/csr/descriptor.ts";
 import { relatedNodes } from "#core/csr/related-node.ts";
 import { parseObject } from "#core/parse-object.ts";
 import { CERTIFICATE_SIGNING_REQUESTS } from "#core/resources/resource.ts";
@@ -7,12 +8,11 @@ import type { ParsedObject, Watch } from "#core/watch.ts";
 
 /** The watch half of the csr-approver: kubelets that wait for their serving certificates. */
 export const csrWatch: Watch<CertificateSigningRequest> = {
-  name: "csr-approver",
-  functionName: "csr",
+  name: csrDescriptor.name,
+  functionName: csrDescriptor.functionName,
   resource: CERTIFICATE_SIGNING_REQUESTS,
   scope: "object",
-  // Off by default: it needs rights that a cluster without it need not grant (infra/rbac/csr-approver).
-  enablement: { aliases: ["csr"] },
+  enablement: csrDescriptor.enablement,
   parse: parseCsr,
   snapshot: projectCsr,
   needsWork,

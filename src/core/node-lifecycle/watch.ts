@@ -1,7 +1,7 @@
-import { NODE_LIFECYCLE_EVENT_SOURCE } from "#core/contracts.ts";
 import type { Node } from "#core/node/node.ts";
 import { parseNode, projectNode } from "#core/node/snapshot.ts";
 import { isUninitialized } from "#core/node/taints.ts";
+import { nodeLifecycleDescriptor } from "#core/node-lifecycle/descriptor.ts";
 import { findReadyCondition, isObservedBefore, isReady, needsWork } from "#core/node-lifecycle/needs-work.ts";
 import { NODES } from "#core/resources/resource.ts";
 import type { Watch } from "#core/watch.ts";
@@ -11,11 +11,11 @@ import type { Watch } from "#core/watch.ts";
  * reason.
  */
 export const nodeLifecycleWatch: Watch<Node> = {
-  name: NODE_LIFECYCLE_EVENT_SOURCE,
-  functionName: "node-lifecycle",
+  name: nodeLifecycleDescriptor.name,
+  functionName: nodeLifecycleDescriptor.functionName,
   resource: NODES,
   scope: "batch",
-  enablement: { aliases: ["cloud-node-lifecycle"], onByDefault: true },
+  enablement: nodeLifecycleDescriptor.enablement,
   deletes: true,
   parse: parseNode,
   snapshot: (node, { labelPrefixes, nodeKeys }) => projectNode(node, labelPrefixes, nodeKeys),

@@ -1,6 +1,7 @@
 import { FIELD_MANAGER, PROVIDED_NODE_IP_ANNOTATION } from "#core/contracts.ts";
 import type { EventReason } from "#core/event.ts";
 import { sortAddressesByType } from "#core/node/addresses.ts";
+import { nodeDescriptor } from "#core/node/descriptor.ts";
 import { hasLabelsToReconcile } from "#core/node/labels.ts";
 import type { Node } from "#core/node/node.ts";
 import { parseNode, projectNode } from "#core/node/snapshot.ts";
@@ -13,11 +14,11 @@ import type { Watch } from "#core/watch.ts";
  * nodes.
  */
 export const nodeWatch: Watch<Node> = {
-  name: "cloud-node-controller",
-  functionName: "node",
+  name: nodeDescriptor.name,
+  functionName: nodeDescriptor.functionName,
   resource: NODES,
   scope: "object",
-  enablement: { aliases: ["cloud-node"], onByDefault: true },
+  enablement: nodeDescriptor.enablement,
   parse: parseNode,
   snapshot: (node, { labelPrefixes, nodeKeys }) => projectNode(node, labelPrefixes, nodeKeys),
   needsWork,

@@ -1,14 +1,14 @@
 import { CLUSTER, type ClusterObject } from "#core/cluster-object.ts";
+import { routeDescriptor } from "#core/route/descriptor.ts";
 import { routeNodes } from "#core/route/related-node.ts";
 import type { Watch } from "#core/watch.ts";
 
 /** The watch half of the node-route-controller: a cluster as a whole, whenever its nodes change. */
 export const routeWatch: Watch<ClusterObject> = {
   ...CLUSTER,
-  name: "node-route-controller",
-  functionName: "route",
-  // Off by default: an operator who runs the stock controller for routes in parallel must not be surprised.
-  enablement: { aliases: ["route"] },
+  name: routeDescriptor.name,
+  functionName: routeDescriptor.functionName,
+  enablement: routeDescriptor.enablement,
   deletes: true,
   // Nodes are counted or listed before a route is deleted, which is done only together with a state.
   scope: "batch",

@@ -1,5 +1,6 @@
 import { SERVICES } from "#core/resources/resource.ts";
 import { relatedServices } from "#core/service/creation-order.ts";
+import { serviceDescriptor } from "#core/service/descriptor.ts";
 import {
   type ClassSettings,
   getIngress,
@@ -14,12 +15,11 @@ import type { Watch } from "#core/watch.ts";
 
 /** The watch half of the service-lb-controller: Services of type LoadBalancer, and those that were. */
 export const serviceWatch: Watch<Service> = {
-  name: "service-lb-controller",
-  functionName: "service",
+  name: serviceDescriptor.name,
+  functionName: serviceDescriptor.functionName,
   resource: SERVICES,
   scope: "object",
-  // Off by default: an operator who runs the stock controller for Services in parallel must not be surprised.
-  enablement: { aliases: ["service"] },
+  enablement: serviceDescriptor.enablement,
   invocations: 2,
   deletes: true,
   parse: parseService,

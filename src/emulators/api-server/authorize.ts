@@ -1,5 +1,6 @@
+import type { Right } from "#core/descriptor.ts";
 import { formatUser, IDENTITIES } from "#core/identities.ts";
-import { RIGHTS, type Right } from "#core/rights.ts";
+import { RIGHTS } from "#core/rights.ts";
 import type { ResourceRequest } from "#emulators/api-server/request-info.ts";
 import { Refusal } from "#emulators/api-server/status.ts";
 import type { ControlPlaneUser } from "#emulators/harness/control-plane.ts";

@@ -1,4 +1,4 @@
-import { formatUser, IDENTITIES, type Identity } from "#core/identities.ts";
+import { formatUser, IDENTITIES, type Identity, mapIdentities } from "#core/identities.ts";
 
 /** A user of a test or demo API server, identified by a bearer token. */
 export interface ControlPlaneUser {
@@ -29,15 +29,7 @@ export type ControlPlaneUsers = Readonly<Record<"admin" | Identity, ControlPlane
 /** The users' names are those in the bindings of infra/rbac/. */
 export const CONTROL_PLANE_USERS: ControlPlaneUsers = {
   admin: { name: "admin", groups: ["system:masters"] },
-  relay: createUser("relay"),
-  node: createUser("node"),
-  "node-lifecycle": createUser("node-lifecycle"),
-  csr: createUser("csr"),
-  service: createUser("service"),
-  route: createUser("route"),
-  tagging: createUser("tagging"),
-  sweep: createUser("sweep"),
-  "ec2-events": createUser("ec2-events"),
+  ...mapIdentities(IDENTITIES, createUser),
 };
 
 /** The names of all our users. */

@@ -1,0 +1,80 @@
+import type { ControllerName } from "#core/event.ts";
+import type { Enablement } from "#core/watch.ts";
+
+/**
+ * What is known of a controller without its code: which clusters run it, which rights it needs, and how it is
+ * handed over. Each controller's folder has one in `descriptor.ts`; `src/core/descriptors.ts` lists them. It
+ * imports nothing heavy, because every process reads the descriptors of all controllers.
+ */
+export interface ControllerDescriptor {
+  /** As in `Watch`. */
+  readonly name: ControllerName;
+  /** As in `Watch`: the function is also an identity that signs in to clusters. */
+  readonly functionName: string;
+  readonly enablement?: Enablement;
+  /** The folders of a cloud (`src/clouds/<cloud>/`) that the function's bundle contains besides its instances. */
+  readonly cloudParts?: readonly string[];
+  readonly rights: ControllerRights;
+  /** Absent if no other cloud-controller-manager has such a controller. */
+  readonly handover?: Handover;
+}
+
+/** The rights in a cluster that a controller needs; infra/rbac grants exactly these. */
+export interface ControllerRights {
+  /** What the relay lists and watches and the sweep lists, besides nodes. */
+  readonly followed: readonly RightTarget[];
+  /** The rights of its function. */
+  readonly granted: readonly Right[];
+  /** A relay may write in its place (`writes: relay`), as the function's user. */
+  readonly byRelay?: true;
+}
+
+/** How a controller is handed over from another cloud-controller-manager. */
+export interface Handover {
+  /** It must not run on both sides at once: each side would change the other's cloud resources. */
+  readonly oneAtATime?: true;
+  /** Returns whether these managed fields of a node are those that the other one's controller writes. */
+  isWriter?(fields: WrittenFields): boolean;
+}
+
+/** The fields of a node that one field manager wrote. */
+export interface WrittenFields {
+  /** Returns whether the manager owns the field at this path of `fieldsV1`, such as `f:spec`, `f:taints`. */
+  has(...path: readonly string[]): boolean;
+  /** Whether the node carries the shutdown taint. */
+  readonly isShutDown: boolean;
+}
+
+/** One verb on one resource, in the terms of RBAC and of a SelfSubjectAccessReview. */
+export interface Right {
+  readonly verb: string;
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource?: string;
+  /** Only in this namespace. */
+  readonly namespace?: string;
+  /** Only for the object with this name. */
+  readonly name?: string;
+  /** Needed if this controller is enabled, and granted by its own manifests. */
+  readonly controller?: ControllerName;
+  /** Needed if the cluster's load balancers are this cloud's, and granted by its own manifests. */
+  readonly cloud?: string;
+  /** Needed if the relay writes instead of the functions, and granted by separate manifests. */
+  readonly writes?: "relay";
+}
+
+export type RightTarget = Omit<Right, "verb">;
+
+export const NODE_OBJECTS: RightTarget = { group: "", resource: "nodes" };
+
+/** The namespace of Events on cluster-scoped objects. */
+export const EVENT_OBJECTS: RightTarget = { group: "", resource: "events", namespace: "default" };
+
+/** The object that represents the cluster for controllers which work on it as a whole. */
+export const CLUSTER_OBJECT: RightTarget = { group: "", resource: "namespaces", name: "kube-system" };
+
+/** Returns one right for each verb. */
+export function buildRights(target: RightTarget, ...verbs: readonly string[]): Right[] {
+  return verbs.map((verb) => ({ verb, ...target }));
+}
