@@ -11,7 +11,7 @@ const TOY = "memory";
 const providers = CLOUD_PROVIDERS.map(({ provider }) => provider as string).filter((each) => each !== TOY);
 
 /** The cells of the table, by row and cloud provider. */
-const rows = tableBelow("Support by cloud, ");
+const rows = tableBelow("Support by cloud. ");
 const yes = (row: string): string[] =>
   Object.entries(rows.get(row) ?? {}).flatMap(([provider, cell]) => (/\byes\b/.test(cell) ? [provider] : []));
 const having = (file: string): string[] =>
