@@ -14,7 +14,7 @@ export interface FunctionPermit {
  */
 export interface AdaptiveConcurrency {
   /**
-   * Returns milliseconds until a permit may be free. 0 means now; undefined means not before an invocation
+   * Returns the milliseconds until a permit may be free. 0 means now; undefined means not before an invocation
    * ends.
    */
   waitMs(nowMs: number): number | undefined;
@@ -33,7 +33,7 @@ export interface AdaptiveConcurrencyStatus {
   readonly inFlight: number;
   /** The number of invocations allowed at a time. */
   readonly places: number;
-  /** Whether the circuit is open: only a trial now and then. */
+  /** Whether the circuit is open: only occasional trials pass. */
   readonly open: boolean;
 }
 
@@ -43,11 +43,11 @@ export interface AdaptiveConcurrencyStatus {
  */
 const STEP_MS = 25;
 
-/** A step raises the level by this part. The platform refuses what is too much. */
+/** A step raises the level by this part. The platform refuses the excess. */
 const STEP_PART = 1 / 4;
 
 /** After a refusal, this many invocations must be accepted before the level rises: about 5 % are refused … */
-const TAKEN_FOR_REFUSED = 20;
+const ACCEPTED_PER_REFUSAL = 20;
 
 /** … or this time must pass, because a limit may be lifted while little is sent. */
 const HOLD_MS = 30_000;
@@ -82,7 +82,7 @@ const DENIED_WAIT_LIMIT_MS = 30_000;
  */
 export function createAdaptiveConcurrency(platform: Breaker, random: () => number): AdaptiveConcurrency {
   const own = createBreaker(random);
-  let openings = platform.openings();
+  let openings = platform.countOpenings();
   let inFlight = 0;
   let slowInFlight = 0;
   /** The number of concurrent invocations that is known to be accepted or is being tried. */
@@ -94,7 +94,7 @@ export function createAdaptiveConcurrency(platform: Breaker, random: () => numbe
   let holdUntilMs = Number.NEGATIVE_INFINITY;
   let fewUntilMs = Number.NEGATIVE_INFINITY;
   /** When an invocation was last accepted. */
-  let takenMs = Number.NEGATIVE_INFINITY;
+  let lastAcceptedMs = Number.NEGATIVE_INFINITY;
 
   /** After an outage, starts again with few invocations at a time. */
   function reset(): void {
@@ -103,14 +103,14 @@ export function createAdaptiveConcurrency(platform: Breaker, random: () => numbe
     owed = 0;
   }
 
-  function follow(): void {
-    if (openings === platform.openings()) return;
-    openings = platform.openings();
+  function resetAfterOutage(): void {
+    if (openings === platform.countOpenings()) return;
+    openings = platform.countOpenings();
     reset();
   }
 
   function waitMs(nowMs: number): number | undefined {
-    follow();
+    resetAfterOutage();
     const closedMs = Math.max(platform.waitMs(nowMs), own.waitMs(nowMs));
     if (closedMs > 0) return closedMs;
     if (platform.isOpen() || own.isOpen() || inFlight < level) return 0;
@@ -132,8 +132,8 @@ export function createAdaptiveConcurrency(platform: Breaker, random: () => numbe
       if (isSlow) slowInFlight -= 1;
     };
     const learnNothing = (): void => {
-      platform.left(onTrial.platform);
-      own.left(onTrial.own);
+      platform.recordUnknown(onTrial.platform);
+      own.recordUnknown(onTrial.own);
     };
     return {
       leave() {
@@ -143,46 +143,46 @@ export function createAdaptiveConcurrency(platform: Breaker, random: () => numbe
       ended(end, endedMs) {
         free();
         if (end.code === ABANDONED) learnNothing();
-        else if (end.code === "Unreachable") unreachable(end.refused, onTrial, nowMs, endedMs);
-        else reached(end, onTrial, nowMs, endedMs);
+        else if (end.code === "Unreachable") handleUnreachable(end.refused, onTrial, nowMs, endedMs);
+        else handleReached(end, onTrial, nowMs, endedMs);
       },
     };
   }
 
-  function unreachable(refused: boolean, onTrial: Trials, beganMs: number, nowMs: number): void {
-    own.left(onTrial.own);
-    const isSudden = nowMs - beganMs < SUDDEN_MS && platform.answeredMs() < beganMs;
-    if (refused || isSudden) platform.refused(onTrial.platform, WAIT_LIMIT_MS, nowMs);
-    else platform.left(onTrial.platform);
+  function handleUnreachable(refused: boolean, onTrial: Trials, beganMs: number, nowMs: number): void {
+    own.recordUnknown(onTrial.own);
+    const isSudden = nowMs - beganMs < SUDDEN_MS && platform.getLastAnswerMs() < beganMs;
+    if (refused || isSudden) platform.recordRefusal(onTrial.platform, WAIT_LIMIT_MS, nowMs);
+    else platform.recordUnknown(onTrial.platform);
   }
 
-  function reached(
+  function handleReached(
     { code, refused }: Pick<InvocationEnd, "code" | "refused">,
     onTrial: Trials,
     beganMs: number,
     nowMs: number,
   ): void {
     // A timeout proves nothing about the platform: the tenant's API server may be the silent one.
-    if (code === "TimedOut") platform.left(onTrial.platform);
-    else platform.answered(nowMs);
-    const isBesideOthers = inFlight > 0 || takenMs >= beganMs;
-    if (code === undefined || !refused) taken(nowMs);
-    else if (code === "Throttled" && isBesideOthers && !onTrial.own) tooMany(nowMs);
+    if (code === "TimedOut") platform.recordUnknown(onTrial.platform);
+    else platform.recordAnswer(nowMs);
+    const isBesideOthers = inFlight > 0 || lastAcceptedMs >= beganMs;
+    if (code === undefined || !refused) recordAccepted(nowMs);
+    else if (code === "Throttled" && isBesideOthers && !onTrial.own) lowerLevel(nowMs);
     else {
       if (!own.isOpen()) reset();
-      own.refused(onTrial.own, code === "Denied" ? DENIED_WAIT_LIMIT_MS : WAIT_LIMIT_MS, nowMs);
+      own.recordRefusal(onTrial.own, code === "Denied" ? DENIED_WAIT_LIMIT_MS : WAIT_LIMIT_MS, nowMs);
     }
   }
 
-  function taken(nowMs: number): void {
+  function recordAccepted(nowMs: number): void {
     owed = Math.max(0, owed - 1);
-    takenMs = nowMs;
-    own.answered(nowMs);
+    lastAcceptedMs = nowMs;
+    own.recordAnswer(nowMs);
   }
 
-  function tooMany(nowMs: number): void {
+  function lowerLevel(nowMs: number): void {
     level = Math.max(1, Math.min(level, inFlight));
-    owed += TAKEN_FOR_REFUSED;
+    owed += ACCEPTED_PER_REFUSAL;
     holdUntilMs = nowMs + HOLD_MS;
     fewUntilMs = nowMs + FEW_MS;
   }
