@@ -38,7 +38,7 @@ function world(count: number, max = 4) {
     uids.map((uid) => ({
       uid,
       created: "2026-01-01T00:00:00Z",
-      takes: { [LOAD_BALANCER_COUNT]: 1, [KIND]: 1 },
+      amounts: { [LOAD_BALANCER_COUNT]: 1, [KIND]: 1 },
     }));
   const claimOf = (
     settings: ReservationClaim["settings"],

@@ -132,12 +132,12 @@ function buildReservationRequest(
   if (phase.kind !== "asking") return undefined;
   const { settings } = context;
   const { question } = phase.desired;
-  const takes = measureReservation(question, answer.state, { model, settings });
-  const isNew = takes?.[LOAD_BALANCER_COUNT] !== undefined;
-  if (takes === undefined || (isNew && phase.needsQuota === true)) return undefined;
+  const amounts = measureReservation(question, answer.state, { model, settings });
+  const isNew = amounts?.[LOAD_BALANCER_COUNT] !== undefined;
+  if (amounts === undefined || (isNew && phase.needsQuota === true)) return undefined;
   if (model.planStep(question, answer.state, settings).kind !== "act") return undefined;
   const { uid, creationTimestamp: created } = object.metadata;
-  return { uid, created, takes };
+  return { uid, created, amounts };
 }
 
 function decideSubject(

@@ -9,14 +9,14 @@ import {
 
 /**
  * The reservations for load balancers of one cluster. Its quota is `loadBalancers.max` load balancers, with
- * `loadBalancers.maxPorts` listeners in total. What the cloud shows with the cluster's tag counts, and what
- * this process has since allowed to be created. Nothing that a tenant writes on Services counts.
+ * `loadBalancers.maxPorts` listeners in total. The state counts the load balancers that the cloud shows with the
+ * cluster's tag, and those that this process has granted since. It counts nothing that a tenant writes on Services.
  *
  * A function remembers its last listing within its own process, and sees other processes' work only in the
- * cloud. So it creates load balancers only on a listing of at most ten minutes, such as the audit's. One
- * process first grants half of what a listing leaves free, because a relay has two invocations of a cluster
- * at a time. Later it grants a sixteenth, because many processes may exist. Then it lists again. If one
- * Service needs more listeners than that, the first one gets all that is free on a new listing.
+ * cloud. So it creates load balancers only if its listing, such as the audit's, is at most ten minutes
+ * old. On a fresh listing a process grants half of what is free, because a relay has two invocations of a cluster
+ * at a time. On an older listing it grants a sixteenth, because many processes may exist, and then lists again. The
+ * first Service on a new listing may take all free listeners.
  */
 export interface ReservationState {
   /** When the listing began, in milliseconds of the state owner's clock. */
@@ -44,15 +44,15 @@ export const LISTENER_COUNT = "listeners";
 /** The amounts granted to one Service. */
 interface Grant {
   readonly atMs: number;
-  readonly takes: Amounts;
+  readonly amounts: Amounts;
 }
 
 /** A request for a Service that needs a resource which the cloud does not show. */
 export interface ReservationRequest {
   readonly uid: string;
   readonly created: string;
-  /** How many of each limited resource are created. */
-  readonly takes: Amounts;
+  /** The number of each limited resource that the Service needs. */
+  readonly amounts: Amounts;
 }
 
 /** The result of reservation requests. A request without a grant is sent again. */
@@ -61,7 +61,8 @@ export type Reservations =
       readonly kind: "counted";
       readonly granted: ReadonlySet<string>;
       /**
-       * Requests without room, and the limit that they reach; other requests get more on the next listing.
+       * Requests that exceed a limit, by uid. Requests that are neither granted nor rejected wait for the next
+       * listing.
        */
       readonly rejected: ReadonlyMap<string, ReachedBound>;
     }
@@ -71,7 +72,7 @@ export type Reservations =
       readonly code: "Throttled" | "Unavailable" | "Aborted" | "Denied";
       readonly message: string;
     }
-  /** This cloud cannot list load balancers: Services alone are counted. */
+  /** This cloud cannot list load balancers: only Services are counted. */
   | { readonly kind: "uncounted" };
 
 /** A limit that leaves no room for a Service. */
@@ -86,7 +87,7 @@ const LISTED_MS = 600_000;
 /** The minimum time between two listings; `FULL_MS` applies when nothing is free. */
 const FRESH_MS = 2_000;
 const FULL_MS = 10_000;
-/** Within this time a cloud's listing shows what was created. */
+/** The longest time until a cloud's listing shows what was created. */
 const VISIBILITY_MS = 60_000;
 
 /** Counts what a listing shows. Earlier grants that it may not show yet stay reserved. */
@@ -97,17 +98,17 @@ export function listReservations(
 ): ReservationState {
   const balancers = holdings.filter(isLoadBalancer);
   const grants = new Map<string, Grant>();
-  for (const [uid, { atMs: grantedMs, takes }] of previous?.grants ?? []) {
+  for (const [uid, { atMs: grantedMs, amounts }] of previous?.grants ?? []) {
     if (!isWithin(atMs - grantedMs, VISIBILITY_MS)) continue;
     const hidden = countHidden(
-      takes,
+      amounts,
       balancers.find((each) => isHoldingForUid(uid, each)),
     );
-    if (Object.keys(hidden).length > 0) grants.set(uid, { atMs: grantedMs, takes: hidden });
+    if (Object.keys(hidden).length > 0) grants.set(uid, { atMs: grantedMs, amounts: hidden });
   }
   const inUse = sumAmounts([
     ...balancers.map(countAmounts),
-    ...[...grants.values()].map(({ takes }) => takes),
+    ...[...grants.values()].map(({ amounts }) => amounts),
   ]);
   return { atMs, inUse, grants, quotas: previous?.quotas };
 }
@@ -116,11 +117,11 @@ function countAmounts({ kind, listeners = 0 }: Holding): Amounts {
   return { [LOAD_BALANCER_COUNT]: 1, [kind]: 1, [LISTENER_COUNT]: listeners };
 }
 
-/** What was granted and is not shown yet: listeners may appear later than their load balancer. */
-function countHidden(takes: Amounts, visibleHolding: Holding | undefined): Amounts {
-  if (visibleHolding === undefined) return takes;
-  const isNew = takes[LOAD_BALANCER_COUNT] !== undefined;
-  const listeners = (takes[LISTENER_COUNT] ?? 0) - (isNew ? (visibleHolding.listeners ?? 0) : 0);
+/** Returns the granted amounts that no listing shows yet: listeners may appear later than their load balancer. */
+function countHidden(granted: Amounts, visibleHolding: Holding | undefined): Amounts {
+  if (visibleHolding === undefined) return granted;
+  const isNew = granted[LOAD_BALANCER_COUNT] !== undefined;
+  const listeners = (granted[LISTENER_COUNT] ?? 0) - (isNew ? (visibleHolding.listeners ?? 0) : 0);
   return listeners > 0 ? { [LISTENER_COUNT]: listeners } : {};
 }
 
@@ -139,7 +140,7 @@ export function getBounds(settings: LoadBalancerLimits, quotas: Amounts = {}, ac
   };
   for (const [name, quota] of isQuotaBound(settings) ? Object.entries(quotas) : []) {
     if (name === LISTENER_COUNT && settings.maxPorts !== undefined) continue;
-    // With more clusters than quota each cluster still has one: AWS rejects what is too much.
+    // If the account has more clusters than quota, each cluster still gets one: the cloud rejects the excess.
     const share = Math.min(quota, Math.max(1, Math.floor(quota / Math.max(1, accountClusters))));
     bounds[name] = Math.min(bounds[name] ?? share, share);
   }
@@ -157,7 +158,7 @@ export function grantReservations(
 } {
   const grants = new Map(state.grants);
   const grantedSince = sumAmounts(
-    [...grants.values()].filter(({ atMs }) => atMs >= state.atMs).map(({ takes }) => takes),
+    [...grants.values()].filter(({ atMs }) => atMs >= state.atMs).map(({ amounts }) => amounts),
   );
   const isFresh = isWithin(nowMs - state.atMs, FRESH_MS);
   const getRemaining = (name: string, used: Amounts): number => {
@@ -169,9 +170,9 @@ export function grantReservations(
   let used = grantedSince;
   const granted = new Set<string>();
   const rejected = new Map<string, ReachedBound>();
-  for (const { uid, takes } of requests.toSorted(compareAge)) {
-    const earlierGrant = grants.get(uid)?.takes ?? {};
-    const additional = subtractAmounts(takes, earlierGrant);
+  for (const { uid, amounts: needed } of requests.toSorted(compareAge)) {
+    const earlierGrant = grants.get(uid)?.amounts ?? {};
+    const additional = subtractAmounts(needed, earlierGrant);
     const amounts = Object.entries(additional);
     const reached = findReachedBound(amounts);
     if (reached !== undefined) rejected.set(uid, reached);
@@ -180,7 +181,7 @@ export function grantReservations(
     granted.add(uid);
     if (amounts.length === 0) continue;
     used = sumAmounts([used, additional]);
-    grants.set(uid, { atMs: nowMs, takes: sumAmounts([earlierGrant, additional]) });
+    grants.set(uid, { atMs: nowMs, amounts: sumAmounts([earlierGrant, additional]) });
   }
   return { reservations: { kind: "counted", granted, rejected }, state: { ...state, grants } };
 
@@ -194,10 +195,7 @@ export function grantReservations(
   }
 }
 
-/**
- * Returns whether the requests that this listing cannot serve need a new one; `isFull` means that it has no
- * room for any.
- */
+/** Returns whether waiting requests need a new listing; `isFull` means that this one has no room for any of them. */
 export function needsListing(
   state: ReservationState | undefined,
   { isFull, nowMs }: { readonly isFull: boolean; readonly nowMs: number },
@@ -237,14 +235,14 @@ function sumAmounts(all: readonly Amounts[]): Amounts {
   return total;
 }
 
-function subtractAmounts(takes: Amounts, granted: Amounts): Amounts {
-  const more = Object.entries(takes).map(([name, amount]) => [name, amount - (granted[name] ?? 0)] as const);
+function subtractAmounts(needed: Amounts, granted: Amounts): Amounts {
+  const more = Object.entries(needed).map(([name, amount]) => [name, amount - (granted[name] ?? 0)] as const);
   return Object.fromEntries(more.filter(([, amount]) => amount > 0));
 }
 
 /**
- * Returns how many load balancers and listeners the Service still needs, besides those that the cloud shows.
- * Undefined if it needs no more, or if the cloud's model measures neither.
+ * Returns how many load balancers and listeners the Service needs in addition to those that the cloud shows.
+ * Returns undefined if it needs no more, or if the cloud's model cannot measure them.
  */
 export function measureReservation(
   question: LoadBalancerQuestion,

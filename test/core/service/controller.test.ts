@@ -112,9 +112,9 @@ describe("a reservation request", () => {
       { ...NEW, shows: true },
       { [LISTENER_COUNT]: 2 },
     ],
-  ])("requests %s", async (_, script, takes) => {
+  ])("requests %s", async (_, script, amounts) => {
     const { uid, creationTimestamp: created } = buildService().metadata;
-    expect(await request(script)).toEqual([{ uid, created, takes }]);
+    expect(await request(script)).toEqual([{ uid, created, amounts }]);
   });
 
   test.each<[string, () => ReturnType<typeof request>]>([
@@ -145,7 +145,7 @@ describe("a reservation request", () => {
 
   test.each<[string, boolean, readonly object[]]>([
     ["is not made for a new load balancer", false, []],
-    ["is made for the listeners of a visible load balancer", true, [{ takes: { [LISTENER_COUNT]: 2 } }]],
+    ["is made for the listeners of a visible load balancer", true, [{ amounts: { [LISTENER_COUNT]: 2 } }]],
   ])("%s, for a stock controller's Service in a cluster at its maximum", async (_, shows, expected) => {
     const stock = buildService({ status: { loadBalancer: { ingress: [{ hostname: HOSTNAME }] } } });
     const settings = { ...SETTINGS, loadBalancers: { ...SETTINGS.loadBalancers, max: 0 } };

@@ -31,7 +31,7 @@ const requests = (count: number, named = "uid"): ReservationRequest[] =>
   Array.from({ length: count }, (_, number) => ({
     uid: `${named}-${String(number).padStart(4, "0")}`,
     created: "2026-01-01T00:00:00Z",
-    takes: ONE,
+    amounts: ONE,
   }));
 const listed = (count: number): ReservationState => listReservations(balancers(count), undefined, NOW);
 
@@ -75,8 +75,8 @@ describe("reservations for load balancers", () => {
   test("are granted to older Services first, and again to one that had a grant", () => {
     const [young = "", old = ""] = ["young", "old"];
     const asked = [
-      { uid: young, created: "2026-02-01T00:00:00Z", takes: ONE },
-      { uid: old, created: "2026-01-01T00:00:00Z", takes: ONE },
+      { uid: young, created: "2026-02-01T00:00:00Z", amounts: ONE },
+      { uid: old, created: "2026-01-01T00:00:00Z", amounts: ONE },
     ];
     const first = grantReservations(asked, listed(9), { bounds: atMost(10), nowMs: NOW });
     expect([...first.reservations.granted]).toEqual(["old"]);
@@ -205,7 +205,7 @@ describe("the limits of a cluster", () => {
     const asked = [CLASSIC, NETWORK].map((kind) => ({
       uid: kind,
       created: "2026-01-01T00:00:00Z",
-      takes: { ...ONE, [kind]: 1 },
+      amounts: { ...ONE, [kind]: 1 },
     }));
     const { reservations: places } = grantReservations(asked, state, {
       bounds: getBounds({}, QUOTAS, 4),
@@ -221,7 +221,7 @@ describe("ports of all load balancers", () => {
   const asking = (uid: string, listeners: number, isNew = false): ReservationRequest => ({
     uid,
     created: "2026-01-01T00:00:00Z",
-    takes: { ...(isNew ? ONE : {}), [LISTENER_COUNT]: listeners },
+    amounts: { ...(isNew ? ONE : {}), [LISTENER_COUNT]: listeners },
   });
   const state = (listeners: number): ReservationState =>
     listReservations([{ kind: "load balancer", id: "a", name: "", listeners }], undefined, NOW);
