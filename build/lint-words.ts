@@ -15,6 +15,9 @@ const RULES: readonly (readonly [pattern: RegExp, advice: string])[] = [
   [/\b(?:whoever|nobody|somebody)\b/gi, "name the actor, or say that it is missing"],
   [/\b(?:is|are) none\b/gi, 'say "is missing", "is invalid" or "there is no …"'],
   [/\b(?:as it|that) is to be\b/gi, "name the desired state"],
+  [/\b(?:is|are) to be\b/gi, 'say "must", "will" or "needs"'],
+  [/\bagain and again\b/gi, 'say "repeatedly", or how often'],
+  [/\balso if\b/gi, 'say "even if"'],
   [/\/\*\* The same/gi, "name the thing that is documented"],
 ];
 

@@ -67,7 +67,7 @@ export const Workload = z.strictObject({
   /** Nodes that join, all clusters together. */
   nodesPerDay: z.number().min(0).max(100_000_000),
   clusters: z.int().min(1).max(1_000_000),
-  /** The nodes of each cluster, which are refreshed again and again. */
+  /** The nodes of each cluster, which are refreshed periodically. */
   nodesPerCluster: z.int().min(0).max(15_000),
   /** The mean batch size of joining nodes. */
   nodesPerInvocation: z.number().min(1).max(MAX_BATCH_OBJECTS),

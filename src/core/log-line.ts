@@ -40,7 +40,7 @@ export const LOG_EVENTS = {
   WorkerDied:
     "a `worker` ended, for this `reason`; its `clusters` start again in another one; `cluster` is the one whose doing it was, where that is known",
   Quarantined:
-    "the cluster ended its worker again and again (`deaths`) and is kept alone; it is tried again after `retryInMs`",
+    "the cluster ended its worker repeatedly (`deaths`) and runs in a worker of its own; it is tried again after `retryInMs`",
   QuarantineEnded: "the cluster has been well for long enough to live beside others again",
   LogLinesDropped: "a `worker` said more than is passed on; so many lines are `leftOut`",
   Stopped:

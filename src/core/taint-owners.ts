@@ -158,8 +158,8 @@ const BY_PATTERN: readonly (readonly [RegExp, TaintOwner])[] = [
     /^(startup-taint|ignore-taint|status-taint)\.cluster-autoscaler\.kubernetes\.io\//,
     createOtherOwner(
       "who set up the node",
-      "something is to be done on the node before pods may come; the cluster autoscaler overlooks it",
-      "see what was to take it off",
+      "something has to happen on the node before pods may come; the cluster autoscaler ignores this taint",
+      "find the component that should remove it",
     ),
   ],
   [

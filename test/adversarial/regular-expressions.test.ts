@@ -11,7 +11,7 @@ import { runUntilStuck } from "#test/adversarial/run-until-stuck.ts";
 
 const TIMEOUT_MS = 900_000;
 
-test("no deployed regular expression backtracks again and again over 250 KB", {
+test("no deployed regular expression backtracks repeatedly over 250 KB", {
   timeout: TIMEOUT_MS,
 }, async () => {
   const names = readExpressions().map(({ source, flags, file }) => `/${source}/${flags} of ${file}`);

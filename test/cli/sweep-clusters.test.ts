@@ -17,7 +17,7 @@ function given(names: readonly string[], never: readonly string[] = []) {
     clock,
     random: () => parts.shift() ?? 0.5,
     log: () => {},
-    invoker: { invoke: () => Promise.reject(new Error("nothing is to be done")) },
+    invoker: { invoke: () => Promise.reject(new Error("an invocation is not expected")) },
     api: async ({ name }) => transportOf(name),
   });
 

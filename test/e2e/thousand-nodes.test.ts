@@ -7,7 +7,7 @@ const NODES = 1_000;
 const UP_TIMEOUT_MS = 120_000;
 
 /**
- * No kubelet makes these nodes Ready: once they are up, the node lifecycle would check them again and again.
+ * No kubelet makes these nodes Ready: once they are up, the node lifecycle would check them repeatedly.
  */
 const NODES_ALONE = ["--controllers", "cloud-node-controller"];
 

@@ -366,7 +366,7 @@ export function describeDeletion(
       expect(survived).toBe(requests - 1);
     });
 
-    test("killed again and again during a false mass not-found, and two at a time: never more than the brake allows", async () => {
+    test("killed repeatedly during a false mass not-found, and two at a time: never more than the brake allows", async () => {
       const all = await silent(20);
       become(all.slice(0, 12), { hidden: true });
       await invoke();

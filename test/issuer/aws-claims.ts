@@ -2,7 +2,7 @@ import type { Claims } from "#test/issuer/local-issuer.ts";
 
 /** A request for sts:GetWebIdentityToken, and its caller. */
 export interface WebIdentityRequest {
-  /** The role's ARN, also if a session of it is the caller. */
+  /** The role's ARN, even if a session of it is the caller. */
   readonly roleArn: string;
   /** One or more; AWS accepts up to ten. */
   readonly audiences: readonly string[];

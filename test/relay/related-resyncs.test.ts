@@ -146,7 +146,7 @@ describe("objects without work that are resynced when related objects change", (
     expect(sent()).toHaveLength(3);
   });
 
-  test("are not given up if reports ask for a retry again and again", async () => {
+  test("are not given up if reports ask for a retry repeatedly", async () => {
     const { clock, said, sent } = await start({
       prepare({ nodes, services }) {
         nodes.put("a", ready);

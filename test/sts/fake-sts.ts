@@ -86,7 +86,7 @@ export async function startFakeSts(issuer?: Pick<LocalIssuer, "sign">): Promise<
     if (algorithm !== "RS256" && algorithm !== "ES384")
       return createFault("ValidationError", "SigningAlgorithm");
     if (!(durationSeconds >= 60 && durationSeconds <= 3_600))
-      return createFault("ValidationError", "DurationSeconds is to be from 60 to 3600");
+      return createFault("ValidationError", "DurationSeconds must be from 60 to 3600");
     if (issuer === undefined) return createFault("InternalError", "no issuer is set", 500);
     const seconds = sts.tokenSeconds ?? durationSeconds;
     const claims = buildAwsClaims({ roleArn, audiences, durationSeconds: seconds, region });

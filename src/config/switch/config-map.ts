@@ -105,7 +105,7 @@ export function createConfigMapSwitch({ reference, namespace, connect }: ConfigM
         throw new StopSwitchError(
           "Contended",
           reference,
-          "was changed by others meanwhile, again and again; try again",
+          "was changed by others during each attempt; try again",
         );
       }).catch((error) => {
         throw failed("NotWritten", error);

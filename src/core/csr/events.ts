@@ -2,7 +2,7 @@ import { CONDITIONS, type DenialCode } from "#core/csr/conditions.ts";
 
 const NOT_APPROVED = "CertificateSigningRequest {request} is not approved";
 
-/** Sentences of the Events that report a denial to a node: those of the condition. */
+/** Sentences of the Events that report a denial to a node. They are the sentences of the condition. */
 type Denials = {
   readonly [Code in DenialCode]: {
     readonly sentence: `CertificateSigningRequest {request} is denied: ${(typeof CONDITIONS)[Code]["sentence"]}`;

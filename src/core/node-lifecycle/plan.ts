@@ -215,7 +215,7 @@ function planIntents(
 const UNKNOWN_AFTER_SECONDS = 30;
 
 function describePurpose({ added, brake }: IntentPlan, missed: number): string {
-  if (added > 0) return `${added} nodes are to be deleted`;
+  if (added > 0) return `${added} nodes will be deleted`;
   return brake === undefined ? `instances of ${missed} nodes are not found` : "the brake is pulled";
 }
 

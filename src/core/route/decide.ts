@@ -103,7 +103,7 @@ function planUnder(
 
 const NOT_CONFIGURED = {
   code: "NotConfigured",
-  message: "no routes are to be configured (routes.configure, routes.clusterCIDRs)",
+  message: "the configuration requests no routes (routes.configure, routes.clusterCIDRs)",
 };
 
 const NODES_UNKNOWN = { code: "NodesUnknown", message: "the event brings no list of nodes" };

@@ -58,7 +58,7 @@ export const assumeRole: Action = ({ parameters, headers, tokens, now }) => {
   if (!SESSION_NAME.test(roleSessionName))
     return createFault("ValidationError", "roleSessionName is invalid");
   if (!(durationSeconds >= 900 && durationSeconds <= 43_200)) {
-    return createFault("ValidationError", "durationSeconds is to be from 900 to 43200");
+    return createFault("ValidationError", "durationSeconds must be from 900 to 43200");
   }
   const session = tokens.assume({
     roleArn,

@@ -341,7 +341,7 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
 
   /** Waits if the server would otherwise cause one request after another. */
   async function waitBefore(what: "list" | "watch", times: number): Promise<void> {
-    const message = `each ${what} of ${path} leads to the next at once, again and again; they wait for each other`;
+    const message = `each ${what} of ${path} leads to the next at once; the next ones are delayed`;
     limits.enter("watchPace", message);
     await pause(clock, delay(times), signal);
   }

@@ -72,5 +72,5 @@ function describeQuarantine(quarantine: Quarantine | undefined, nowMs: number): 
   let when = "it waits for its turn, as other clusters in quarantine are being tried";
   if (quarantine.isRunning) when = "it is being tried in a worker of its own";
   else if (inMs > 0) when = `it is tried again in ${Math.ceil(inMs / 1000)} s`;
-  return { code: "Quarantined", message: `what it sent has ended its worker again and again; ${when}` };
+  return { code: "Quarantined", message: `what it sent has ended its worker repeatedly; ${when}` };
 }

@@ -71,7 +71,7 @@ const WORKERS = {
 const QUARANTINED = {
   name: "serverless_ccm_cluster_quarantined",
   type: "gauge",
-  help: "1 while the cluster is kept alone, because it ended its worker again and again.",
+  help: "1 while the cluster runs in a worker of its own, because it ended its worker repeatedly.",
   labelNames: ["cluster"],
 } as const satisfies MetricDefinition;
 

@@ -43,7 +43,7 @@ test("several calls rejected at a time request one new session", async () => {
   expect(server.assumedRoles()).toHaveLength(2);
 });
 
-test("sessions that end again and again are replaced once a minute", async () => {
+test("sessions that end repeatedly are replaced once a minute", async () => {
   expect(await ask()).toBe("found");
   server.expireSessions();
   expect(await ask()).toBe("found");

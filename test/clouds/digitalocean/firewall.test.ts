@@ -213,7 +213,7 @@ describe("if the list of firewalls is unusable, nothing is created", () => {
     pages(() => [{ id: crypto.randomUUID(), name: "k8s-other" }]);
     expect(await play([WEB])).toMatchObject({ kind: "retry", because: { code: "Unavailable" } });
     expect(world.fake.requests).toHaveLength(10);
-    // The same page again and again.
+    // The same page repeatedly.
     pages(() => [{ id: "fw-1", name: "k8s-other" }]);
     expect(await play([WEB])).toMatchObject({ kind: "retry", because: { code: "Unavailable" } });
     expect(world.fake.requests).toHaveLength(2);

@@ -56,7 +56,7 @@ export function describeRecord(open: OpenRecord, { isAlwaysThere = false } = {})
     expect(await store.read(signal)).toEqual({ kind: "absent" });
   });
 
-  test("ten functions at once, for three clusters, are let twenty deletions and no more, again and again", async () => {
+  test("ten functions at once, for three clusters, are granted twenty deletions in total, in each of four rounds", async () => {
     const store = await made(open);
     const admitted: string[] = [];
     for (let round = 0; round < 4; round += 1) {

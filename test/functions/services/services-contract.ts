@@ -284,7 +284,7 @@ export function describeServices(title: string, start: (folder: string) => Promi
       });
     });
 
-    /** What happens to a Service that is served, and what is to be in the end. */
+    /** What happens to a Service that is served, and the expected end. */
     const CHANGES: readonly {
       readonly what: string;
       readonly from: "new" | "served";

@@ -6,7 +6,7 @@ import { Node, type NodeAddress } from "#core/node/node.ts";
 import { NODES } from "#core/resources/resource.ts";
 import type { Decider } from "#kube/apply/context.ts";
 
-/** What is to be written on a node: the facts of its instance. */
+/** The desired writes on a node: the facts of its instance. */
 export interface Facts {
   readonly providerID: string;
   readonly addresses: readonly NodeAddress[];

@@ -65,7 +65,7 @@ export async function startUnacceptingEndpoint(): Promise<DeadEndpoint> {
     worker.once("error", reject);
   });
   const sockets: Socket[] = [];
-  // The first that is not taken tells that the queue is full; it would be tried again and again, so it is dropped.
+  // The first that is not taken tells that the queue is full; it would be retried forever, so it is dropped.
   for (let isTaken = true; isTaken; ) {
     const socket = connect(port, "127.0.0.1");
     socket.on("error", () => {});

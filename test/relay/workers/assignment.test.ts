@@ -32,7 +32,7 @@ const die = (assignment: Assignment, name: string, culprit: string | undefined, 
 describe("clusters are spread", () => {
   test.each<[string, string, (clusters: number) => number, string]>([
     ["over one worker", "abc", () => 1, "abc"],
-    ["over as many as there are to be, evenly", "abcde", () => 2, "ace|bd"],
+    ["evenly over the desired number of workers", "abcde", () => 2, "ace|bd"],
     ["over more workers as they become more", "abcdef", perWorker(2), "ab|cd|ef"],
     ["and none is there twice", "abca", () => 2, "ac|b"],
   ])("%s", (_, names, workersFor, expected) => {

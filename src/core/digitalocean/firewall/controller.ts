@@ -39,7 +39,7 @@ const MAX_WARNINGS = 20;
 
 const NOT_CONFIGURED: Reason = {
   code: "NotConfigured",
-  message: "no firewall is to be kept (cloud.publicAccessFirewall)",
+  message: "the configuration requests no firewall (cloud.publicAccessFirewall)",
 };
 
 const SERVICES_UNKNOWN: Reason = { code: "ServicesUnknown", message: "the event came without the Services" };

@@ -30,7 +30,7 @@ async function openParameters(): Promise<OwnedHome> {
   await writer.put(`/serverless-ccm-${homes}/other`, "nothing of ours", true);
   await writer.put(`${path}deeper/inside`, "nothing of ours", true);
   return {
-    // Each look of a test is to be of its own time.
+    // Each read of a test happens at a time of its own.
     home: createSsmRegistry(path, { store: async () => store, random: () => 0 }),
     write: (name, entry) => writer.put(`${path}${name}`, JSON.stringify(entry, undefined, 1), true),
     erase: (name) => writer.remove(`${path}${name}`),

@@ -10,7 +10,7 @@ import { chooseSubnets } from "#clouds/aws/load-balancers/vpc/choose-subnets.ts"
 import { parseIp } from "#core/ip.ts";
 import type { Issue } from "#core/service/model.ts";
 
-/** The placement of a load balancer: one subnet per zone, with an address if annotations name some. */
+/** The placement of a load balancer: one subnet for each zone, and its fixed address if an annotation names one. */
 export type Placement =
   | {
       readonly kind: "placed";
@@ -42,10 +42,10 @@ export function placeBalancer(context: NetworkContext, internal: boolean): Place
     );
   const isDual = families.loadBalancer === "dualstack";
   const first = choose(isDual);
-  if (first.kind === "act") throw new Error("subnets are chosen, never created");
+  if (first.kind === "act") throw new Error("choosing subnets never changes the cloud");
   const issue = first.kind === "refused" ? first.issue : checkSourceRanges(context);
   if (issue === undefined && first.kind === "ready") return buildPlacement(first.value, families, context);
-  if (issue === undefined) throw new Error("subnets are chosen or refused");
+  if (issue === undefined) throw new Error("a choice of subnets is ready or refused");
   const refused = { kind: "refused", issue } as const;
   if (!isDual || families.isRequired) return refused;
   const second = choose(false);
@@ -114,7 +114,7 @@ function buildPlacement(
       field: formatAnnotationName("private-ipv4-addresses"),
       value: addresses?.join(","),
       allowed: "one address of each subnet's network",
-      detail: `none is in ${network}`,
+      detail: `no address is in ${network}`,
     };
   }
 }
@@ -131,9 +131,8 @@ function isInNetwork(address: string, network: string): boolean {
 }
 
 /**
- * Returns why Elastic IP addresses that the annotation names cannot be used. One may be missing or in use, as
- * far as that is known before creation. Or it is neither tagged as the cluster's nor allowed. Addresses that
- * the load balancer already has stay.
+ * Returns why the Elastic IP addresses of the annotation cannot be used: an address is missing, is in use, or is
+ * neither tagged as the cluster's nor allowed. Addresses that the load balancer already has are not checked.
  */
 function checkElasticIps({ desired, owner, state, configuration }: NetworkContext): Issue | undefined {
   const ids = desired.annotations["eip-allocations"] ?? [];

@@ -14,8 +14,8 @@ const Uri = z.strictObject({
 });
 
 /**
- * HTTP rules in the API's terms. Unknown fields are rejected: the API would drop them, and they would be sent
- * again and again.
+ * HTTP rules in the API's terms. Unknown fields are rejected: the API would drop them, and each round would
+ * send them again.
  */
 const Item = z.discriminatedUnion("action", [
   z.strictObject({
