@@ -11,7 +11,7 @@ import {
   type ReservationState,
   type Reservations,
 } from "#core/service/load-balancer-quota.ts";
-import type { LoadBalancerLimits } from "#core/settings.ts";
+import type { LoadBalancerLimits } from "#core/service/settings.ts";
 
 /** A request for a cluster's quota reservations. */
 export interface ReservationClaim {

@@ -7,18 +7,17 @@ import { checkWrites } from "#config/check-writes.ts";
 import { type CheckedInput, checkWriting } from "#config/describe-errors.ts";
 import { SignIn } from "#config/sign-in/kinds.ts";
 import { csrWatch } from "#core/csr/watch.ts";
-import { CONTROLLER_ALIASES } from "#core/descriptors.ts";
+import {
+  CONTROLLER_ALIASES,
+  CONTROLLER_SETTINGS,
+  type ControllerSettings,
+  pickControllerSettings,
+} from "#core/descriptors.ts";
 import { ClusterName, ControllerName } from "#core/event.ts";
 import { FUNCTION_IDENTITIES, mapIdentities } from "#core/identities.ts";
 import { Policies } from "#core/policies.ts";
 import { routeWatch } from "#core/route/watch.ts";
-import {
-  LoadBalancerSettings,
-  NodeSettings,
-  RouteSettings,
-  type Settings,
-  TaggingSettings,
-} from "#core/settings.ts";
+import type { Settings } from "#core/settings.ts";
 import type { WatchContext } from "#core/watch.ts";
 import { DEFAULT_BOUNDS } from "#kube/follow/bounds.ts";
 
@@ -132,10 +131,7 @@ export const ClusterEntry = z.strictObject({
     .prefault(["cloud-node-controller", "cloud-node-lifecycle-controller"]),
   limits: Limits.prefault({}),
   policies: Policies.prefault({}),
-  nodes: NodeSettings.prefault({}),
-  loadBalancers: LoadBalancerSettings.prefault({}),
-  routes: RouteSettings.prefault({}),
-  tagging: TaggingSettings.prefault({}),
+  ...CONTROLLER_SETTINGS,
 });
 /** An entry as written, without defaults. */
 export type ClusterEntry = z.input<typeof ClusterEntry>;
@@ -210,20 +206,14 @@ export function getQuotaKey({ name, cloud }: Pick<Cluster, "name" | "cloud">): s
 }
 
 /** The fields of a cluster from which its settings are made. */
-type ConfiguredCluster = Pick<Cluster, "name" | "cloud" | "nodes" | "loadBalancers" | "routes" | "tagging">;
+type ConfiguredCluster = Pick<Cluster, "name" | "cloud"> & ControllerSettings;
 
 /** Returns the settings of a cluster on which decisions depend. */
-export function selectSettings({
-  name,
-  cloud,
-  nodes,
-  loadBalancers,
-  routes,
-  tagging,
-}: ConfiguredCluster): Settings {
+export function selectSettings(cluster: ConfiguredCluster): Settings {
+  const { name, cloud } = cluster;
   const loadBalancerClass = getCloudProvider(cloud).getLoadBalancerClass?.(cloud);
   const ofClass = loadBalancerClass === undefined ? {} : { loadBalancerClass };
-  return { cluster: name, cloud, ...ofClass, nodes, loadBalancers, routes, tagging };
+  return { cluster: name, cloud, ...ofClass, ...pickControllerSettings(cluster) };
 }
 
 /** Returns the settings of a cluster on which the watch half of a controller depends. */

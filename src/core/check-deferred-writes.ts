@@ -4,6 +4,7 @@ import { type CloudKeys, findForeignField } from "#core/deferred-fields.ts";
 import type { DeferredWrites } from "#core/deferred-writes.ts";
 import type { FunctionIdentity } from "#core/identities.ts";
 import { isSameJson } from "#core/json-patch.ts";
+import type { DeletionSettings } from "#core/node/settings.ts";
 import {
   type AnnouncementFacts,
   checkAnnouncement,
@@ -14,7 +15,6 @@ import type { ObjectReference } from "#core/reason.ts";
 import { formatObjectKey, type Resource } from "#core/resources/resource.ts";
 import { RIGHTS } from "#core/rights.ts";
 import type { Moment } from "#core/rounds.ts";
-import type { DeletionSettings } from "#core/settings.ts";
 
 /** What the function was sent, and for which identity. Its deferred writes may concern nothing else. */
 export interface SentContext {

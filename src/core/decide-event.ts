@@ -3,17 +3,11 @@ import { Observation } from "#core/capability.ts";
 import { type ConfigError, listFaults } from "#core/config-errors.ts";
 import type { Controller, Subject } from "#core/controller.ts";
 import type { Decision, Plan } from "#core/decision.ts";
+import { CONTROLLER_SETTINGS } from "#core/descriptors.ts";
 import { Event } from "#core/event.ts";
 import { InstanceAnswer } from "#core/instance.ts";
 import { applyPolicies } from "#core/policies.ts";
-import {
-  DEFAULT_SETTINGS,
-  LoadBalancerSettings,
-  NodeSettings,
-  RouteSettings,
-  type Settings,
-  TaggingSettings,
-} from "#core/settings.ts";
+import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
 import { applyStop } from "#core/stop.ts";
 import type { ApiObject, ParsedObject } from "#core/watch.ts";
 
@@ -21,10 +15,7 @@ import type { ApiObject, ParsedObject } from "#core/watch.ts";
 const DecideSettings = z.strictObject({
   /** A cluster's `cloud:`, whose content depends on the cloud. */
   cloud: z.looseObject({ provider: z.string().min(1) }).default(DEFAULT_SETTINGS.cloud),
-  nodes: NodeSettings.prefault({}),
-  loadBalancers: LoadBalancerSettings.prefault({}),
-  routes: RouteSettings.prefault({}),
-  tagging: TaggingSettings.prefault({}),
+  ...CONTROLLER_SETTINGS,
 });
 
 /**

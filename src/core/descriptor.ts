@@ -1,5 +1,5 @@
+import type * as z from "zod";
 import type { ControllerName } from "#core/event.ts";
-import type { Enablement } from "#core/watch.ts";
 
 /**
  * What is known of a controller without its code: which clusters run it, which rights it needs, and how it is
@@ -11,12 +11,25 @@ export interface ControllerDescriptor {
   readonly name: ControllerName;
   /** As in `Watch`: the function is also an identity that signs in to clusters. */
   readonly functionName: string;
-  readonly enablement?: Enablement;
+  readonly enablement?: Selection;
   /** The folders of a cloud (`src/clouds/<cloud>/`) that the function's bundle contains besides its instances. */
   readonly cloudParts?: readonly string[];
+  /**
+   * The keys of a cluster's entry that configure the controller, each with the schema of its value. Every
+   * schema accepts `{}`, which has the defaults.
+   */
+  readonly settings?: Readonly<Record<string, z.ZodType>>;
   readonly rights: ControllerRights;
   /** Absent if no other cloud-controller-manager has such a controller. */
   readonly handover?: Handover;
+}
+
+/** How `--controllers` and a cluster's entry select a controller; by default by its name alone. */
+export interface Selection {
+  /** Other names that `--controllers` accepts. */
+  readonly aliases?: readonly string[];
+  /** Whether `*` includes this controller. */
+  readonly onByDefault?: true;
 }
 
 /** The rights in a cluster that a controller needs; infra/rbac grants exactly these. */

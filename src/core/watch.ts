@@ -1,4 +1,5 @@
 import type { ConfigError } from "#core/config-errors.ts";
+import type { Selection } from "#core/descriptor.ts";
 import type { ControllerName } from "#core/event.ts";
 import type { ObjectName, Resource } from "#core/resources/resource.ts";
 import type { Settings } from "#core/settings.ts";
@@ -88,11 +89,7 @@ export interface Watch<T extends ApiObject = ApiObject> {
 }
 
 /** Which clusters a controller runs for. */
-export interface Enablement {
-  /** Other names that `--controllers` accepts. */
-  readonly aliases?: readonly string[];
-  /** Whether `*` includes this controller. */
-  readonly onByDefault?: true;
+export interface Enablement extends Selection {
   /**
    * The controller with which this one is always enabled. It has no name of its own in `--controllers` or in
    * a cluster's entry, and uses the companion's function.

@@ -7,8 +7,8 @@ import type { FunctionIdentity } from "#core/identities.ts";
 import { initialize, reconcile, refresh } from "#core/node/decide.ts";
 import { patchNode } from "#core/node/decisions.ts";
 import type { Node } from "#core/node/node.ts";
+import { LabelSettings } from "#core/node/settings.ts";
 import { addShutdownTaint, removeShutdownTaint } from "#core/node/taints.ts";
-import { LabelSettings } from "#core/settings.ts";
 import { buildCsr } from "#test/core/csr/builders.ts";
 import {
   buildFoundAnswer,

@@ -1,8 +1,8 @@
 import type { SentContext } from "#core/check-deferred-writes.ts";
 import { INSTANCE_ANNOTATION, UNINITIALIZED_TAINT } from "#core/contracts.ts";
+import { DeletionSettings } from "#core/node/settings.ts";
 import { createEmptyState, type Deletion, STATE } from "#core/node-lifecycle/state.ts";
 import { CERTIFICATE_SIGNING_REQUESTS, NODES } from "#core/resources/resource.ts";
-import { DeletionSettings } from "#core/settings.ts";
 import { buildCsr } from "#test/core/csr/builders.ts";
 import { buildConfigMapData } from "#test/core/node-lifecycle/world.ts";
 

@@ -1,7 +1,7 @@
 import { formatCounted } from "#cli/format-list.ts";
+import type { DeletionSettings } from "#core/node/settings.ts";
 import { type BrakeWindow, countBrakeWindows, isUnderWay } from "#core/node-lifecycle/brake.ts";
 import { type BrakeLimit, type DeletionState, getSecondsSince } from "#core/node-lifecycle/state.ts";
-import type { DeletionSettings } from "#core/settings.ts";
 
 /** A summary of the deletion state at one time. */
 export interface BrakeSummary {

@@ -10,8 +10,8 @@ import {
 } from "#core/check-result.ts";
 import { routeWatch } from "#core/route/watch.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
+import { limitLoadBalancers } from "#core/service/settings.ts";
 import { serviceWatch } from "#core/service/watch.ts";
-import { limitLoadBalancers } from "#core/settings.ts";
 import { taggingWatch } from "#core/tagging/watch.ts";
 
 /** Checks whether the cloud accepts the configured credentials. */

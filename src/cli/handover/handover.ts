@@ -18,8 +18,8 @@ import { formatRemainingFlag, listHandedOver, listOneAtATime } from "#core/hando
 import { formatCollectionPath, SERVICES } from "#core/resources/resource.ts";
 import type { SecondCcm } from "#core/second-ccm.ts";
 import { needsLoadBalancer } from "#core/service/needs-work.ts";
+import { limitLoadBalancers } from "#core/service/settings.ts";
 import { parseService } from "#core/service/snapshot.ts";
-import { limitLoadBalancers } from "#core/settings.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { listAll } from "#kube/follow/list.ts";

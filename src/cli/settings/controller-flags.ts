@@ -2,8 +2,9 @@ import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { type DurationRange, readDuration } from "#cli/settings/read-duration.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
 import type { ControllerName } from "#core/event.ts";
+import { RouteSettings } from "#core/route/settings.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
-import { RouteSettings, TaggingSettings } from "#core/settings.ts";
+import { TaggingSettings } from "#core/tagging/settings.ts";
 import { taggingWatch } from "#core/tagging/watch.ts";
 
 /** The flags about nodes that are not Ready, as typed; a switch without a value is `true`. */

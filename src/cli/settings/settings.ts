@@ -18,7 +18,7 @@ import { Cluster, ClusterEntry } from "#config/cluster.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import type { ControllerName } from "#core/event.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
-import { LoadBalancerSettings } from "#core/settings.ts";
+import { LoadBalancerSettings } from "#core/service/settings.ts";
 import { parseAllowedHosts } from "#relay/served-hosts.ts";
 
 /** The flags that describe one cluster, as typed. */

@@ -1,3 +1,4 @@
+import type { DeletionSettings } from "#core/node/settings.ts";
 import {
   type Brake,
   type BrakeLimit,
@@ -7,7 +8,6 @@ import {
   getSecondsSince,
   INTENT_SECONDS,
 } from "#core/node-lifecycle/state.ts";
-import type { DeletionSettings } from "#core/settings.ts";
 
 type Deletions = DeletionState["deletions"];
 

@@ -1,6 +1,7 @@
 import type { ObjectCount, ReadState } from "#core/controller.ts";
 import { isSameJson } from "#core/json-patch.ts";
 import { Node } from "#core/node/node.ts";
+import type { DeletionSettings } from "#core/node/settings.ts";
 import { checkBrake, pruneDeletions } from "#core/node-lifecycle/brake.ts";
 import { parseObservedInstance } from "#core/node-lifecycle/location.ts";
 import { isReady } from "#core/node-lifecycle/needs-work.ts";
@@ -13,7 +14,6 @@ import {
   readState,
 } from "#core/node-lifecycle/state.ts";
 import type { Moment } from "#core/rounds.ts";
-import type { DeletionSettings } from "#core/settings.ts";
 
 /** The facts that the writer of a function's deferred deletions knows itself. */
 export interface AnnouncementFacts {

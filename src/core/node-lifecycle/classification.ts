@@ -2,6 +2,7 @@ import { TO_BE_DELETED_TAINT } from "#core/contracts.ts";
 import type { Subject } from "#core/controller.ts";
 import type { InstanceAnswer, VisibilityProbe } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
+import type { DeletionSettings } from "#core/node/settings.ts";
 import {
   findDifference,
   type LocationDifference,
@@ -9,7 +10,6 @@ import {
   readLocation,
 } from "#core/node-lifecycle/location.ts";
 import { findReadyCondition } from "#core/node-lifecycle/needs-work.ts";
-import type { DeletionSettings } from "#core/settings.ts";
 import { getReplacementFact, type TenantFact } from "#core/tenant-fact.ts";
 
 type NodeSubject = Subject<Node, InstanceAnswer>;

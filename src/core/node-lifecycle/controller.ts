@@ -6,6 +6,7 @@ import { planEach } from "#core/decisions.ts";
 import type { Instance, InstanceAnswer } from "#core/instance.ts";
 import { changeOr, leaveUnchanged, patchNode, retry, skip } from "#core/node/decisions.ts";
 import type { Node } from "#core/node/node.ts";
+import type { NodeSettings } from "#core/node/settings.ts";
 import { addShutdownTaint, removeShutdownTaint } from "#core/node/taints.ts";
 import { isBeingDeleted } from "#core/node/watch.ts";
 import { classifyAnswer, type NodeClassification } from "#core/node-lifecycle/classification.ts";
@@ -24,7 +25,6 @@ import { readState, STATE, writeState } from "#core/node-lifecycle/state.ts";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 import type { Reason } from "#core/reason.ts";
 import { NODES } from "#core/resources/resource.ts";
-import type { NodeSettings } from "#core/settings.ts";
 import { describeStop, type Stop } from "#core/stop.ts";
 import { getNameFact, getProviderIDFact } from "#core/tenant-fact.ts";
 

@@ -1,9 +1,9 @@
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
 import type { Node, NodeCondition } from "#core/node/node.ts";
+import type { NodeSettings } from "#core/node/settings.ts";
 import { hasShutdownTaint, isUninitialized } from "#core/node/taints.ts";
 import { isBeingDeleted } from "#core/node/watch.ts";
 import { getSecondsSince } from "#core/node-lifecycle/state.ts";
-import type { NodeSettings } from "#core/settings.ts";
 
 /** Returns whether a node's lifecycle needs work or a check in its current state: level-triggered. */
 export function needsWork(node: Node, settings: NodeSettings): boolean {

@@ -1,5 +1,6 @@
 import type { ObjectCount } from "#core/controller.ts";
 import type { Node } from "#core/node/node.ts";
+import type { DeletionSettings } from "#core/node/settings.ts";
 import {
   type ClockReading,
   findAbsence,
@@ -20,7 +21,6 @@ import {
   INTENT_SECONDS,
   MAX_DELETIONS,
 } from "#core/node-lifecycle/state.ts";
-import type { DeletionSettings } from "#core/settings.ts";
 
 /** A node that is not Ready, with the meaning of the cloud's answer. */
 export interface ClassifiedNode {

@@ -3,8 +3,8 @@ import type { InstanceController } from "#core/controller.ts";
 import { planEach } from "#core/decisions.ts";
 import { decideNode } from "#core/node/decide.ts";
 import type { Node } from "#core/node/node.ts";
+import type { LabelSettings } from "#core/node/settings.ts";
 import { needsInstance, nodeWatch } from "#core/node/watch.ts";
-import type { LabelSettings } from "#core/settings.ts";
 import { getManagerFact } from "#core/tenant-fact.ts";
 
 /** The cloud-node-controller: initializes nodes, and keeps them in line with their instances. */

@@ -15,10 +15,11 @@ import {
 } from "#core/node/labels.ts";
 import type { Node } from "#core/node/node.ts";
 import { testProvidedNodeIpUnchanged } from "#core/node/provided-node-ip.ts";
+import type { LabelSettings } from "#core/node/settings.ts";
 import { isUninitialized, removeUninitialized } from "#core/node/taints.ts";
 import { isBeingDeleted, needsInstance } from "#core/node/watch.ts";
 import type { Reason } from "#core/reason.ts";
-import { DEFAULT_SETTINGS, type LabelSettings, type Settings } from "#core/settings.ts";
+import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
 import { getProviderIDFact, getReplacementFact, type TenantFact } from "#core/tenant-fact.ts";
 
 /** The facts on which a decision depends, in addition to the node and its instance. */

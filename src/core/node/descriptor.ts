@@ -1,5 +1,6 @@
 import { LABEL_PAIRS } from "#core/contracts.ts";
 import { buildRights, type ControllerDescriptor, EVENT_OBJECTS, NODE_OBJECTS } from "#core/descriptor.ts";
+import { NodeSettings } from "#core/node/settings.ts";
 
 const CLOUD_LABELS = LABEL_PAIRS.flatMap(({ beta, stable }) => [`f:${beta}`, `f:${stable}`]);
 
@@ -7,6 +8,7 @@ export const nodeDescriptor = {
   name: "cloud-node-controller",
   functionName: "node",
   enablement: { aliases: ["cloud-node"], onByDefault: true },
+  settings: { nodes: NodeSettings },
   rights: {
     followed: [],
     granted: [

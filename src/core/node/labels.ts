@@ -9,8 +9,8 @@ import type { Instance } from "#core/instance.ts";
 import { type Edit, formatPointer, type MapEntry, setEntries, test } from "#core/json-patch.ts";
 import { checkLabelKey, checkLabelValue } from "#core/label-syntax.ts";
 import type { Node } from "#core/node/node.ts";
+import type { LabelSettings } from "#core/node/settings.ts";
 import type { Reason } from "#core/reason.ts";
-import type { LabelSettings } from "#core/settings.ts";
 
 /** The facts on which label writes depend, in addition to the node and its instance. */
 export interface LabelContext {

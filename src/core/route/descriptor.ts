@@ -5,6 +5,7 @@ import {
   EVENT_OBJECTS,
   NODE_OBJECTS,
 } from "#core/descriptor.ts";
+import { RouteSettings } from "#core/route/settings.ts";
 
 const OF_ROUTES = { controller: "node-route-controller" } as const;
 
@@ -17,6 +18,7 @@ export const routeDescriptor = {
   // Off by default: an operator who runs the stock controller for routes in parallel must not be surprised.
   enablement: { aliases: ["route"] },
   cloudParts: ["routes"],
+  settings: { routes: RouteSettings },
   rights: {
     followed: [{ ...CLUSTER_OBJECT, ...OF_ROUTES }],
     // On a node only the condition is written, which is part of its status. Nodes are counted before a route

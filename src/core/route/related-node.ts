@@ -2,7 +2,7 @@ import * as z from "zod";
 import { type Cidr, formatCidr, isWithin, parseCidr } from "#core/cidr.ts";
 import type { RelatedObjects } from "#core/controller.ts";
 import { NODES } from "#core/resources/resource.ts";
-import type { RouteSettings } from "#core/settings.ts";
+import type { RouteSettings } from "#core/route/settings.ts";
 import type { Related } from "#core/watch.ts";
 
 /** The condition that reports whether pods of a node are reachable from other nodes. */

@@ -28,8 +28,8 @@ import {
 } from "#core/service/phase.ts";
 import { removeLoadBalancer, rollBackCreation } from "#core/service/remove.ts";
 import type { Service } from "#core/service/service.ts";
+import { limitLoadBalancers } from "#core/service/settings.ts";
 import { claimTargetsOnly, recordTargets } from "#core/service/writes.ts";
-import { limitLoadBalancers } from "#core/settings.ts";
 
 /** The facts, in addition to the Service itself, on which a decision depends. */
 export interface ServiceFacts {

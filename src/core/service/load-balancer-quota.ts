@@ -1,11 +1,7 @@
 import type { Holding } from "#core/service/holdings.ts";
 import type { LoadBalancerModel, LoadBalancerQuestion } from "#core/service/model.ts";
-import {
-  type LoadBalancerLimits,
-  limitListeners,
-  limitLoadBalancers,
-  type Settings,
-} from "#core/settings.ts";
+import { type LoadBalancerLimits, limitListeners, limitLoadBalancers } from "#core/service/settings.ts";
+import type { Settings } from "#core/settings.ts";
 
 /**
  * The reservations for load balancers of one cluster. Its quota is `loadBalancers.max` load balancers, with

@@ -21,6 +21,7 @@ import {
   needsLoadBalancer,
 } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
+import { limitLoadBalancers } from "#core/service/settings.ts";
 import {
   isGivenUp,
   parseStateAnnotation,
@@ -28,7 +29,6 @@ import {
   type StateAnnotation,
 } from "#core/service/state-annotation.ts";
 import { selectTargetNodes, type TargetNodes } from "#core/service/target-nodes.ts";
-import { limitLoadBalancers } from "#core/settings.ts";
 
 /** The phase of a Service, known before the cloud is asked. It decides whether and what the cloud is asked. */
 export type Phase =

@@ -1,7 +1,8 @@
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
+import { NodeSettings } from "#core/node/settings.ts";
 import type { InstanceLocation } from "#core/node-lifecycle/location.ts";
-import { DEFAULT_SETTINGS, NodeSettings, type Settings } from "#core/settings.ts";
+import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
 import { buildInstance } from "#test/core/node/builders.ts";
 
 export const START = new Date("2026-03-01T12:00:00.000Z");

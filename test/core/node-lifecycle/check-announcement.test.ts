@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { DeletionSettings } from "#core/node/settings.ts";
 import {
   type AnnouncementFacts,
   checkAnnouncement,
@@ -10,7 +11,6 @@ import {
   type Deletion,
   type DeletionState,
 } from "#core/node-lifecycle/state.ts";
-import { DeletionSettings } from "#core/settings.ts";
 import { buildLifecycleNode, getTime, START } from "#test/core/node-lifecycle/builders.ts";
 import { buildConfigMapData } from "#test/core/node-lifecycle/world.ts";
 

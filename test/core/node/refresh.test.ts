@@ -5,7 +5,8 @@ import type { EventReason } from "#core/event.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { decideNode } from "#core/node/decide.ts";
 import type { Node } from "#core/node/node.ts";
-import { DEFAULT_SETTINGS, type LabelSettings } from "#core/settings.ts";
+import type { LabelSettings } from "#core/node/settings.ts";
+import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import {
   buildExternalAddress,
   buildFoundAnswer,

@@ -13,7 +13,7 @@ import {
   type ReservationRequest,
   type ReservationState,
 } from "#core/service/load-balancer-quota.ts";
-import type { LoadBalancerLimits } from "#core/settings.ts";
+import type { LoadBalancerLimits } from "#core/service/settings.ts";
 import { checkProperty } from "#test/core/check-property.ts";
 
 const NOW = 1_000_000_000;

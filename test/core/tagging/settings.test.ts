@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { TaggingSettings } from "#core/settings.ts";
+import { TaggingSettings } from "#core/tagging/settings.ts";
 
 const many = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`key-${index}`, ""]));

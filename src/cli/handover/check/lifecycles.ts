@@ -11,9 +11,9 @@ import {
   withIdentity,
 } from "#core/handover-check/lifecycle.ts";
 import type { Node } from "#core/node/node.ts";
+import type { NodeSettings } from "#core/node/settings.ts";
 import { isReady, needsWork } from "#core/node-lifecycle/needs-work.ts";
 import { STATE_KEY, STATE_VERSION } from "#core/node-lifecycle/state.ts";
-import type { NodeSettings } from "#core/settings.ts";
 
 /**
  * Nodes that are not Ready, or were not when they disappeared, for a comparison with the other node lifecycle
