@@ -2,6 +2,7 @@ import { chmod, readdir, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { CLOUD_PROVIDERS } from "#clouds/providers.ts";
+import { DESCRIPTORS } from "#core/descriptors.ts";
 import { DOCKERFILE, parseBaseImages } from "./base-images.ts";
 import { type Artefact, buildBillOfMaterials } from "./bill-of-materials.ts";
 import { type Bundle, type BundleOptions, bundle, measureRawBytes, ROOT } from "./bundle.ts";
@@ -44,9 +45,7 @@ export const NO_EVENT_STREAMS = { "@smithy/core/event-streams": "src/platforms/a
 /** The parts of clouds in functions that decide about objects; the names are those of the plugin. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   admission: ["service-validation"],
-  route: ["routes"],
-  service: ["load-balancers", "load-balancer-tags", "firewall"],
-  tagging: ["tags"],
+  ...Object.fromEntries(DESCRIPTORS.map(({ functionName, cloudParts = [] }) => [functionName, cloudParts])),
 };
 
 /** Returns the parts of clouds that a function has; throws for an unknown cloud. */

@@ -1,3 +1,4 @@
+import { NODE_TAGS_MODELS } from "#clouds/providers.ts";
 import type { Controller } from "#core/controller.ts";
 import { selectWatches, WATCHES } from "#core/watches.ts";
 
@@ -18,7 +19,8 @@ const CONTROLLERS: Readonly<Record<string, () => Promise<Controller>>> = {
   "firewall-controller": async () =>
     (await import("#core/digitalocean/firewall/controller.ts")).firewallController,
   "node-route-controller": async () => (await import("#core/route/controller.ts")).routeController,
-  tagging: async () => (await import("#functions/parts/tagging-controller.ts")).taggingController,
+  tagging: async () =>
+    (await import("#core/tagging/controller.ts")).createTaggingController(NODE_TAGS_MODELS),
 };
 
 /** The names of all controllers. */

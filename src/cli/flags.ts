@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { addControllerFlags } from "#cli/settings/controller-flags.ts";
 import { addStockFlags } from "#cli/settings/stock-flags.ts";
 
 const ALLOWED_NETWORKS = "networks of internal API servers (default: $ALLOWED_NETWORKS)";
@@ -107,35 +108,6 @@ function addOneClusterFlags(command: Command): Command {
     .option("--cluster-name <name>", "name of the cluster", "kubernetes")
     .option("--kubeconfig <file>", "reaches the API server (default: $KUBECONFIG)")
     .option("--relay-kubeconfig <file>", "the relay's own identity (default: that of --kubeconfig)");
-}
-
-/** Adds the flags that configure that cluster's controllers. */
-function addControllerFlags(command: Command): Command {
-  return command
-    .option("--controllers <list>", "controllers to run: *, NAME, -NAME", "*")
-    .option(
-      "--node-monitor-period <duration>",
-      "how often nodes that are not Ready are checked (default: 5s)",
-    )
-    .option("--node-deletion-grace <duration>", "between two answers that an instance is gone (default: 30s)")
-    .option("--delete-nodes [boolean]", "whether nodes whose instance is gone are deleted (default: true)")
-    .option(
-      "--delete-unseen-nodes [boolean]",
-      "whether also those whose instance was never seen (default: false)",
-    )
-    .option(
-      "--delete-orphaned-load-balancers [boolean]",
-      "whether load balancers without a Service are deleted (default: false)",
-    )
-    .option(
-      "--load-balancers-max <number>",
-      "Services of the cluster that get a load balancer (default: 100)",
-    )
-    .option("--configure-cloud-routes [boolean]", "whether the route controller makes routes (default: true)")
-    .option("--cluster-cidr <list>", "the pods' networks, with a comma between: one, or one of each family")
-    .option("--route-reconciliation-period <duration>", "between comparisons of all routes (default: 10s)")
-    .option("--tags <list>", "of instances, with the tagging controller: KEY=VALUE,KEY=VALUE")
-    .option("--resources <list>", "what gets them: instance (default: instance)");
 }
 
 function addManyClustersFlags(command: Command): Command {

@@ -7,17 +7,12 @@ import { checkWrites } from "#config/check-writes.ts";
 import { type CheckedInput, checkWriting } from "#config/describe-errors.ts";
 import { SignIn } from "#config/sign-in/kinds.ts";
 import { csrWatch } from "#core/csr/watch.ts";
-import {
-  CONTROLLER_ALIASES,
-  CONTROLLER_SETTINGS,
-  type ControllerSettings,
-  pickControllerSettings,
-} from "#core/descriptors.ts";
+import { CONTROLLER_ALIASES, CONTROLLER_SETTINGS } from "#core/descriptors.ts";
 import { ClusterName, ControllerName } from "#core/event.ts";
 import { FUNCTION_IDENTITIES, mapIdentities } from "#core/identities.ts";
 import { Policies } from "#core/policies.ts";
 import { routeWatch } from "#core/route/watch.ts";
-import type { Settings } from "#core/settings.ts";
+import { type ControllerSettings, type Settings, selectControllerSettings } from "#core/settings.ts";
 import type { WatchContext } from "#core/watch.ts";
 import { DEFAULT_BOUNDS } from "#kube/follow/bounds.ts";
 
@@ -206,14 +201,14 @@ export function getQuotaKey({ name, cloud }: Pick<Cluster, "name" | "cloud">): s
 }
 
 /** The fields of a cluster from which its settings are made. */
-type ConfiguredCluster = Pick<Cluster, "name" | "cloud"> & ControllerSettings;
+type ConfiguredCluster = Pick<Cluster, "name" | "cloud" | keyof ControllerSettings>;
 
 /** Returns the settings of a cluster on which decisions depend. */
 export function selectSettings(cluster: ConfiguredCluster): Settings {
   const { name, cloud } = cluster;
   const loadBalancerClass = getCloudProvider(cloud).getLoadBalancerClass?.(cloud);
   const ofClass = loadBalancerClass === undefined ? {} : { loadBalancerClass };
-  return { cluster: name, cloud, ...ofClass, ...pickControllerSettings(cluster) };
+  return { cluster: name, cloud, ...ofClass, ...selectControllerSettings(cluster) };
 }
 
 /** Returns the settings of a cluster on which the watch half of a controller depends. */

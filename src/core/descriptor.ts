@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import type { CheckResult } from "#core/check-result.ts";
 import type { ControllerName } from "#core/event.ts";
 
 /**
@@ -11,21 +12,30 @@ export interface ControllerDescriptor {
   readonly name: ControllerName;
   /** As in `Watch`: the function is also an identity that signs in to clusters. */
   readonly functionName: string;
-  readonly enablement?: Selection;
+  readonly enablement?: NamedEnablement;
   /** The folders of a cloud (`src/clouds/<cloud>/`) that the function's bundle contains besides its instances. */
   readonly cloudParts?: readonly string[];
-  /**
-   * The keys of a cluster's entry that configure the controller, each with the schema of its value. Every
-   * schema accepts `{}`, which has the defaults.
-   */
+  /** The schema of its settings by their key in a cluster's entry; every value has a default. */
   readonly settings?: Readonly<Record<string, z.ZodType>>;
+  /** Finds what keeps an enabled controller from any work. */
+  readonly settingsCheck?: SettingsCheck;
   readonly rights: ControllerRights;
   /** Absent if no other cloud-controller-manager has such a controller. */
   readonly handover?: Handover;
 }
 
-/** How `--controllers` and a cluster's entry select a controller; by default by its name alone. */
-export interface Selection {
+/** A check of a controller's settings, for `doctor` and for warnings about a cluster's entry. */
+export interface SettingsCheck {
+  /** As in the output of `doctor`. */
+  readonly name: string;
+  /** Checks the settings of all controllers; a warning means that the controller has nothing to do. */
+  check(settings: Readonly<Record<string, unknown>>): CheckResult;
+  /** The warning about an entry for which `check` warns. */
+  readonly warning: string;
+}
+
+/** How `--controllers` and a cluster's entry name a controller. */
+export interface NamedEnablement {
   /** Other names that `--controllers` accepts. */
   readonly aliases?: readonly string[];
   /** Whether `*` includes this controller. */

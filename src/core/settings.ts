@@ -1,11 +1,14 @@
 import * as z from "zod";
-import { CONTROLLER_SETTINGS, type ControllerSettings } from "#core/descriptors.ts";
+import { CONTROLLER_SETTINGS } from "#core/descriptors.ts";
 
 /**
  * The configuration of a cluster's cloud, as parsed by its provider; controllers pass it to their part for
  * that cloud.
  */
 export type CloudSettings = { readonly provider: string } & Readonly<Record<string, unknown>>;
+
+/** The settings of all controllers, by the keys of a cluster's entry. */
+export type ControllerSettings = Readonly<z.output<z.ZodObject<typeof CONTROLLER_SETTINGS>>>;
 
 /** The parts of a cluster's configuration on which decisions depend. */
 export interface Settings extends ControllerSettings {
@@ -25,3 +28,9 @@ export const DEFAULT_SETTINGS: Settings = {
   cloud: { provider: "memory" },
   ...z.object(CONTROLLER_SETTINGS).parse({}),
 };
+
+/** Returns the controllers' settings among the members of a cluster. */
+export function selectControllerSettings(cluster: ControllerSettings): ControllerSettings {
+  const keys = Object.keys(CONTROLLER_SETTINGS) as (keyof ControllerSettings)[];
+  return Object.fromEntries(keys.map((key) => [key, cluster[key]])) as unknown as ControllerSettings;
+}

@@ -1,5 +1,5 @@
 import type { ConfigError } from "#core/config-errors.ts";
-import type { Selection } from "#core/descriptor.ts";
+import type { NamedEnablement } from "#core/descriptor.ts";
 import type { ControllerName } from "#core/event.ts";
 import type { ObjectName, Resource } from "#core/resources/resource.ts";
 import type { Settings } from "#core/settings.ts";
@@ -89,7 +89,7 @@ export interface Watch<T extends ApiObject = ApiObject> {
 }
 
 /** Which clusters a controller runs for. */
-export interface Enablement extends Selection {
+export interface Enablement extends NamedEnablement {
   /**
    * The controller with which this one is always enabled. It has no name of its own in `--controllers` or in
    * a cluster's entry, and uses the companion's function.

@@ -5,7 +5,7 @@ import { formatCanonicalJson } from "#core/hash.ts";
 import { routeController } from "#core/route/controller.ts";
 import { NETWORK_UNAVAILABLE } from "#core/route/related-node.ts";
 import { serviceController } from "#functions/parts/service-controller.ts";
-import { taggingController } from "#functions/parts/tagging-controller.ts";
+import { taggingController } from "#test/functions/tagging/controller.ts";
 import {
   CLUSTER_TAG,
   createClassicModelCloud,

@@ -1,25 +1,28 @@
 import { getCloudProvider } from "#clouds/providers.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { listSharedNetworkWarnings } from "#config/ownership.ts";
+import { DESCRIPTORS } from "#core/descriptors.ts";
 import { FUNCTION_IDENTITIES } from "#core/identities.ts";
-import { taggingWatch } from "#core/tagging/watch.ts";
+import type { ControllerSettings } from "#core/settings.ts";
 import { NAMED_WATCHES } from "#core/watches.ts";
 
 /**
  * Lists what is most likely a mistake in a cluster's entry but no fault, because a later version may know it;
  * one line each.
  */
-export function listClusterWarnings({
-  controllers,
-  cloud,
-  tagging,
-  signIn,
-}: Pick<Cluster, "controllers" | "cloud" | "tagging" | "signIn">): readonly string[] {
+export function listClusterWarnings(
+  cluster: Pick<Cluster, "controllers" | "cloud" | "signIn" | keyof ControllerSettings>,
+): readonly string[] {
+  const { controllers, cloud, signIn } = cluster;
   const unknown = controllers.filter((each) => !NAMED_WATCHES.some(({ name }) => name === each));
   const known = NAMED_WATCHES.map(({ name }) => name).join(", ");
   return [
     ...unknown.map((name) => `controllers: this version knows no ${name}; it knows ${known}`),
-    ...(controllers.includes(taggingWatch.name) && Object.keys(tagging.tags).length === 0 ? [NO_TAGS] : []),
+    ...DESCRIPTORS.flatMap(({ name, settingsCheck }) =>
+      controllers.includes(name) && settingsCheck?.check(cluster).outcome === "warning"
+        ? [settingsCheck.warning]
+        : [],
+    ),
     ...(FUNCTIONS.some((key) => signIn[key]?.kind === "minted-token") ? [MINTED] : []),
     ...(getCloudProvider(cloud).listConfigWarnings?.(cloud) ?? []).map((doubt) => `cloud.${doubt}`),
   ];
@@ -28,8 +31,6 @@ export function listClusterWarnings({
 const FUNCTIONS = ["functions", ...FUNCTION_IDENTITIES] as const;
 const MINTED =
   "signIn.functions: tokens are minted in the management cluster alone, and deployed functions cannot sign in; give them a way without a stored secret, such as eks or web-identity, in --cluster-defaults";
-
-const NO_TAGS = `tagging.tags: is empty, and the controller ${taggingWatch.name} does nothing without tags`;
 
 /** A likely mistake in the entry of a cluster, in one line. */
 export interface ConfigurationWarning {

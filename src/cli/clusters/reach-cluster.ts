@@ -9,9 +9,9 @@ import { readAllowedNetworks } from "#cli/relay/opened-clusters.ts";
 import { type FunctionAccess, readFunctionAccess } from "#cli/run/function-kubeconfigs.ts";
 import { selectClusterSource } from "#cli/settings/cluster-source.ts";
 import {
-  type ClusterFlags,
   type ClusterNeeds,
   type ClusterSettings,
+  type DescribingFlags,
   readClusterSettings,
 } from "#cli/settings/settings.ts";
 import type { Environment } from "#clouds/provider.ts";
@@ -29,7 +29,7 @@ import type { ConnectOptions } from "#kube/client/connect.ts";
 import { impersonate, type Transport } from "#kube/client/transport.ts";
 
 /** The flags of commands that read clusters; `given` are those on the command line, without defaults. */
-export interface ReachFlags extends Omit<ClusterFlags, "dryRun">, RegistrySettingFlags {
+export interface ReachFlags extends DescribingFlags, RegistrySettingFlags {
   readonly clustersFile?: string | undefined;
   readonly functionKubeconfig?: readonly string[] | undefined;
   readonly allowedNetworks?: string | undefined;

@@ -8,8 +8,8 @@ import {
   loadBalancers,
   nodeSecurityGroups,
   routeTables,
+  settingsChecks,
   subnets,
-  tags,
 } from "#cli/doctor/cloud.ts";
 import {
   deletionState,
@@ -49,7 +49,7 @@ export function listChecks(
     subnets,
     nodeSecurityGroups,
     routeTables,
-    tags,
+    ...settingsChecks,
     secondCcm,
     deletionState,
     relayLease,

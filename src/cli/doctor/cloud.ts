@@ -8,11 +8,11 @@ import {
   reportSkipped,
   reportWarning,
 } from "#core/check-result.ts";
+import { DESCRIPTORS } from "#core/descriptors.ts";
 import { routeWatch } from "#core/route/watch.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import { limitLoadBalancers } from "#core/service/settings.ts";
 import { serviceWatch } from "#core/service/watch.ts";
-import { taggingWatch } from "#core/tagging/watch.ts";
 
 /** Checks whether the cloud accepts the configured credentials. */
 export const cloudCredentials: Check = {
@@ -129,17 +129,15 @@ function createNetworkCheck(name: string, controller: string, look: NetworkInspe
   };
 }
 
-/** Checks whether the tagging controller has anything to do. */
-export const tags: Check = {
-  name: "tags",
-  controller: taggingWatch.name,
-  async run({ reached: { cluster } }) {
-    const keys = Object.keys(cluster.tagging.tags);
-    if (keys.length > 0)
-      return reportOk(`${keys.join(", ")} on each ${cluster.tagging.resources.join(", ")}`);
-    return reportWarning(
-      "none are set",
-      "set tagging.tags of the cluster's entry (--tags), or take tagging off its controllers",
-    );
-  },
-};
+/** Check whether enabled controllers have anything to do. */
+export const settingsChecks: readonly Check[] = DESCRIPTORS.flatMap(({ name, settingsCheck }) =>
+  settingsCheck === undefined
+    ? []
+    : [
+        {
+          name: settingsCheck.name,
+          controller: name,
+          run: async ({ reached: { cluster } }) => settingsCheck.check(cluster),
+        },
+      ],
+);

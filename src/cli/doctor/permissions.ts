@@ -5,7 +5,8 @@ import { formatList } from "#cli/format-list.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
 import type { Right } from "#core/descriptor.ts";
-import { RIGHTS, resolveRight } from "#core/rights.ts";
+import { OPTIONAL_CONTROLLERS } from "#core/descriptors.ts";
+import { CLOUDS_IN_CLUSTERS, RIGHTS, resolveRight } from "#core/rights.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
 
@@ -28,8 +29,11 @@ export function createPermissionsCheck(signer: Signer): Check {
   };
 }
 
-const GRANT =
-  "kubectl apply -f infra/rbac/ (and infra/rbac/csr-approver/, infra/rbac/service-lb-controller/, infra/rbac/node-route-controller/, infra/rbac/tagging/ with these controllers, infra/rbac/keepalived/ or infra/rbac/kubevip/ with these clouds, infra/rbac/writes-relay/ with writes: relay); see whether the bindings name this user";
+const GRANT = `kubectl apply -f infra/rbac/ (and ${listFolders(OPTIONAL_CONTROLLERS).join(", ")} with these controllers, ${listFolders(CLOUDS_IN_CLUSTERS).join(" or ")} with these clouds, infra/rbac/writes-relay/ with writes: relay); see whether the bindings name this user`;
+
+function listFolders(names: readonly string[]): readonly string[] {
+  return names.map((name) => `infra/rbac/${name}/`);
+}
 
 const NARROW = "bind nothing but the roles of infra/rbac to it, and those of controllers that are on";
 

@@ -12,8 +12,8 @@ import {
 import { type OurSide, planOurSide } from "#cli/handover/our-side.ts";
 import { watchHandover } from "#cli/handover/watch-handover.ts";
 import { createEndingSignal } from "#cli/process.ts";
-import { type DurationRange, readDuration } from "#cli/settings/read-duration.ts";
 import { type Cluster, selectSettings } from "#config/cluster.ts";
+import { type DurationRange, readDuration } from "#core/flags.ts";
 import { formatRemainingFlag, listHandedOver, listOneAtATime } from "#core/handover.ts";
 import { formatCollectionPath, SERVICES } from "#core/resources/resource.ts";
 import type { SecondCcm } from "#core/second-ccm.ts";

@@ -1,7 +1,6 @@
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { readDeployedRoles } from "#cli/infra/deployed-roles.ts";
 import { readAuthority } from "#cli/infra/read-authority.ts";
-import { readDuration } from "#cli/settings/read-duration.ts";
 import { EGRESS_SELECTOR_TYPES, type EgressSelectorType } from "#core/authentication/configuration.ts";
 import {
   checkAudience,
@@ -13,6 +12,7 @@ import {
   type Trust,
 } from "#core/authentication/trust.ts";
 import { ClusterName } from "#core/event.ts";
+import { readDuration } from "#core/flags.ts";
 import { formatUser, IDENTITIES, type Identity } from "#core/identities.ts";
 import { findNearest } from "#core/nearest.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";

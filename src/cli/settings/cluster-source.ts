@@ -1,5 +1,6 @@
 import { findClustersFile } from "#cli/clusters/clusters-file.ts";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
+import { SET_BY_FLAGS } from "#cli/settings/controller-flags.ts";
 import type { Environment } from "#clouds/provider.ts";
 
 /**
@@ -18,17 +19,7 @@ const ONE_CLUSTER: Readonly<Record<string, string>> = {
   "--kubeconfig": "server and signIn.functions of each entry",
   "--relay-kubeconfig": "signIn.relay of each entry",
   "--controllers": "controllers of each entry",
-  "--node-monitor-period": "nodes.monitorSeconds of each entry",
-  "--node-deletion-grace": "nodes.deletion.graceSeconds of each entry",
-  "--delete-nodes": "nodes.deletion.enabled of each entry",
-  "--delete-unseen-nodes": "nodes.deletion.unseen of each entry",
-  "--delete-orphaned-load-balancers": "loadBalancers.deleteOrphaned of each entry",
-  "--load-balancers-max": "loadBalancers.max of each entry",
-  "--configure-cloud-routes": "routes.configure of each entry",
-  "--cluster-cidr": "routes.clusterCIDRs of each entry",
-  "--route-reconciliation-period": "routes.reconciliationSeconds of each entry",
-  "--tags": "tagging.tags of each entry",
-  "--resources": "tagging.resources of each entry",
+  ...Object.fromEntries([...SET_BY_FLAGS].map(([name, key]) => [name, `${key} of each entry`])),
 };
 
 /**

@@ -2,33 +2,26 @@ import { type KubeconfigAccess, readKubeconfig } from "#cli/clusters/kubeconfig.
 import { KubeconfigError } from "#cli/clusters/kubeconfig-trust.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { parseCloudConfig, type WrittenCloudConfig } from "#cli/settings/cloud-config.ts";
-import {
-  dropUndefined,
-  type NodeFlags,
-  type RouteFlags,
-  readNodeFlags,
-  readRouteFlags,
-  readSwitch,
-  readTaggingFlags,
-  type TaggingFlags,
-} from "#cli/settings/controller-flags.ts";
+import { readControllerFlags, SET_BY_FLAGS } from "#cli/settings/controller-flags.ts";
 import { selectControllers } from "#cli/settings/controllers.ts";
-import { type DurationRange, readDuration } from "#cli/settings/read-duration.ts";
 import { Cluster, ClusterEntry } from "#config/cluster.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import type { ControllerName } from "#core/event.ts";
+import { type DurationRange, readDuration, type TypedFlags } from "#core/flags.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
-import { LoadBalancerSettings } from "#core/service/settings.ts";
 import { parseAllowedHosts } from "#relay/served-hosts.ts";
 
-/** The flags that describe one cluster, as typed. */
-export interface ClusterFlags extends NodeFlags, LoadBalancerFlags, RouteFlags, TaggingFlags {
+/** The flags that describe one cluster, as typed, with those of its controllers. */
+export interface DescribingFlags extends TypedFlags {
   readonly cloudProvider?: string | undefined;
   readonly cloudConfig?: string | undefined;
   readonly clusterName: string;
   readonly kubeconfig?: string | undefined;
   readonly relayKubeconfig?: string | undefined;
   readonly controllers: string;
+}
+
+export interface ClusterFlags extends DescribingFlags {
   readonly dryRun: boolean;
 }
 
@@ -121,11 +114,8 @@ export async function readClusterSettings(
   const cloud = saysNoCloud ? undefined : await readCloud(flags, environment, faults);
   const selection = selectControllers(flags.controllers);
   if (selection.kind === "faults") faults.push(...selection.faults);
-  const nodes = readNodeFlags(flags, faults);
-  const loadBalancers = readLoadBalancerFlags(flags, faults);
-  const routes = readRouteFlags(flags, faults);
   const controllers = selection.kind === "controllers" ? selection.controllers : [];
-  const tagging = readTaggingFlags(flags, controllers, faults);
+  const ofControllers = readControllerFlags(flags, { controllers, faults });
   const functionsAccess = await readAccess(
     "--kubeconfig",
     flags.kubeconfig ?? environment["KUBECONFIG"],
@@ -142,10 +132,7 @@ export async function readClusterSettings(
     // Only what flags set, like an entry without other keys: the hash covers what is written.
     ...(controllers.length > 0 && !hasDefaultControllers(controllers) ? { controllers } : {}),
     ...(flags.dryRun ? { policies: { dryRun: true } } : {}),
-    ...(nodes === undefined ? {} : { nodes }),
-    ...(loadBalancers === undefined ? {} : { loadBalancers }),
-    ...(routes === undefined ? {} : { routes }),
-    ...(tagging === undefined ? {} : { tagging }),
+    ...ofControllers,
   });
   for (const issue of cluster.error?.issues ?? []) {
     const name = FLAGS[issue.path.join(".")] ?? issue.path.join(".");
@@ -160,7 +147,7 @@ export async function readClusterSettings(
 const FLAGS: Readonly<Record<string, string>> = {
   name: "--cluster-name",
   controllers: "--controllers",
-  "routes.clusterCIDRs": "--cluster-cidr",
+  ...Object.fromEntries([...SET_BY_FLAGS].map(([name, key]) => [key, name])),
 };
 
 function hasDefaultControllers(controllers: readonly ControllerName[]): boolean {
@@ -230,32 +217,4 @@ export async function readAccess(
     faults.push({ name, message: `${file} ${error.message}` });
     return undefined;
   }
-}
-
-/** The flags about load balancers of Services, as typed; a switch without a value is `true`. */
-interface LoadBalancerFlags {
-  readonly deleteOrphanedLoadBalancers?: string | true | undefined;
-  readonly loadBalancersMax?: string | undefined;
-}
-
-/** A cluster's `loadBalancers:` as a clusters file with the same settings has it. */
-type WrittenLoadBalancers = NonNullable<ClusterEntry["loadBalancers"]>;
-
-/** Reads the given flags, and nothing for missing ones, because a cluster's hash covers what is written. */
-function readLoadBalancerFlags(
-  { deleteOrphanedLoadBalancers, loadBalancersMax }: LoadBalancerFlags,
-  faults: ConfigurationFault[],
-): WrittenLoadBalancers | undefined {
-  const deleteOrphaned = readSwitch("--delete-orphaned-load-balancers", deleteOrphanedLoadBalancers, faults);
-  const max = readMax(loadBalancersMax, faults);
-  return dropUndefined({ max, deleteOrphaned });
-}
-
-function readMax(text: string | undefined, faults: ConfigurationFault[]): number | undefined {
-  if (text === undefined) return undefined;
-  const max = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (LoadBalancerSettings.safeParse({ max }).success) return max;
-  const message = `"${sanitizeText(text)}" cannot be used; give a number from 0 to 5000`;
-  faults.push({ name: "--load-balancers-max", message });
-  return undefined;
 }

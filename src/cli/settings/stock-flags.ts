@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
-import { readSwitch } from "#cli/settings/controller-flags.ts";
+import { readSwitch } from "#core/flags.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 
 /** A flag of the stock controller managers that `run` and `relay` accept without effect. */

@@ -18,6 +18,13 @@ export const SESSION_PURPOSES = [
 ] as const;
 export type SessionPurpose = (typeof SESSION_PURPOSES)[number];
 
+/** The purpose of the sessions in which a process without a function's name uses a capability. */
+export const CAPABILITY_PURPOSES = {
+  loadBalancers: "service",
+  routes: "route",
+  tags: "tagging",
+} as const satisfies Readonly<Record<string, SessionPurpose>>;
+
 /** The parts of `AwsCloudConfig` and of the cluster that its session policies need. */
 export interface PolicyCluster {
   readonly vpc?: string | undefined;

@@ -8,7 +8,7 @@ export const nodeDescriptor = {
   name: "cloud-node-controller",
   functionName: "node",
   enablement: { aliases: ["cloud-node"], onByDefault: true },
-  settings: { nodes: NodeSettings },
+  settings: { nodes: NodeSettings.prefault({}) },
   rights: {
     followed: [],
     granted: [

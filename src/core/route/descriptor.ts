@@ -18,7 +18,7 @@ export const routeDescriptor = {
   // Off by default: an operator who runs the stock controller for routes in parallel must not be surprised.
   enablement: { aliases: ["route"] },
   cloudParts: ["routes"],
-  settings: { routes: RouteSettings },
+  settings: { routes: RouteSettings.prefault({}) },
   rights: {
     followed: [{ ...CLUSTER_OBJECT, ...OF_ROUTES }],
     // On a node only the condition is written, which is part of its status. Nodes are counted before a route

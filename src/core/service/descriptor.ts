@@ -30,7 +30,7 @@ export const serviceDescriptor = {
   // Off by default: an operator who runs the stock controller for Services in parallel must not be surprised.
   enablement: { aliases: ["service"] },
   cloudParts: ["load-balancers", "load-balancer-tags", "firewall"],
-  settings: { loadBalancers: LoadBalancerSettings },
+  settings: { loadBalancers: LoadBalancerSettings.prefault({}) },
   rights: {
     followed: [SERVICES, SERVED_CLUSTER],
     // The spec of a Service is written only where kube-vip reads an address from it; its status subresource

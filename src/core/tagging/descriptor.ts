@@ -1,3 +1,4 @@
+import { reportOk, reportWarning } from "#core/check-result.ts";
 import { TAGS_LABEL } from "#core/contracts.ts";
 import { buildRights, CLUSTER_OBJECT, type ControllerDescriptor, NODE_OBJECTS } from "#core/descriptor.ts";
 import { TaggingSettings } from "#core/tagging/settings.ts";
@@ -10,7 +11,19 @@ export const taggingDescriptor = {
   // Off by default as in the stock controller: it needs configured tags, and rights that nothing else needs.
   enablement: { aliases: ["tagging-controller"] },
   cloudParts: ["tags"],
-  settings: { tagging: TaggingSettings },
+  settings: { tagging: TaggingSettings.prefault({}) },
+  settingsCheck: {
+    name: "tags",
+    check({ tagging: { tags, resources } }: { readonly tagging: TaggingSettings }) {
+      const keys = Object.keys(tags);
+      if (keys.length > 0) return reportOk(`${keys.join(", ")} on each ${resources.join(", ")}`);
+      return reportWarning(
+        "none are set",
+        `set tagging.tags of the cluster's entry (--tags), or take ${NAME} off its controllers`,
+      );
+    },
+    warning: `tagging.tags: is empty, and the controller ${NAME} does nothing without tags`,
+  },
   rights: {
     followed: [{ ...CLUSTER_OBJECT, controller: NAME }],
     // Nodes are counted before tags are removed from the instance of a node that is gone.

@@ -11,8 +11,8 @@ import {
   loadBalancers,
   nodeSecurityGroups,
   routeTables,
+  settingsChecks,
   subnets,
-  tags,
 } from "#cli/doctor/cloud.ts";
 import { deletionState, kubelets, relayLease, secondCcm } from "#cli/doctor/cluster-state.ts";
 import { listServices } from "#cli/doctor/context.ts";
@@ -29,6 +29,12 @@ import type { ApiRequest, Transport } from "#kube/client/transport.ts";
 
 const NOW = new Date("2026-01-02T03:04:05Z");
 const secondsAgo = (seconds: number): string => new Date(NOW.getTime() - seconds * 1_000).toISOString();
+
+function findSettingsCheck(name: string): Check {
+  const found = settingsChecks.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`no controller has the check ${name}`);
+  return found;
+}
 
 /** Answers by the end of the path, before any query; all other paths are 404. */
 type Answers = Readonly<
@@ -410,12 +416,19 @@ test.each<[string, Check, World, CheckResult["outcome"], string, string?]>([
   ],
   [
     "tags",
-    tags,
+    findSettingsCheck("tags"),
     { entry: { controllers: ["tagging"], tagging: { tags: { team: "a", cost: "b" } } } },
     "ok",
     "team, cost on each instance",
   ],
-  ["no tags", tags, { entry: { controllers: ["tagging"] } }, "warning", "none are set", "set tagging.tags"],
+  [
+    "no tags",
+    findSettingsCheck("tags"),
+    { entry: { controllers: ["tagging"] } },
+    "warning",
+    "none are set",
+    "set tagging.tags",
+  ],
   [
     "no other controller",
     secondCcm,

@@ -16,11 +16,11 @@ import type { Controller } from "#core/controller.ts";
 import { routeController } from "#core/route/controller.ts";
 import { routeNodes } from "#core/route/related-node.ts";
 import { relatedNodes } from "#core/tagging/tagged-node.ts";
-import { taggingController } from "#functions/parts/tagging-controller.ts";
 import { createClients, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
 import { startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
 import type { NodeResourcesWorld, Owner } from "#test/clouds/node-resources/world.ts";
+import { taggingController } from "#test/functions/tagging/controller.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
 
 /** The subject of the world. */

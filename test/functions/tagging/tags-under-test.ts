@@ -9,8 +9,8 @@ import { TAG, type TagParameters, type Tags, type TagsQuestion } from "#core/nod
 import type { Report } from "#core/report.ts";
 import { relatedNodes } from "#core/tagging/tagged-node.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
-import { taggingController } from "#functions/parts/tagging-controller.ts";
 import { createLife, ignoreKilled } from "#test/functions/life.ts";
+import { taggingController } from "#test/functions/tagging/controller.ts";
 import { createNode } from "#test/functions/tagging/nodes.ts";
 import type { ClusterUnderTest } from "#test/kube/apply/cluster-under-test.ts";
 

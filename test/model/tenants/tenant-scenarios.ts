@@ -2,7 +2,7 @@ import { Cluster } from "#config/cluster.ts";
 import type { Controller } from "#core/controller.ts";
 import { routeController } from "#core/route/controller.ts";
 import { orphanController, serviceController } from "#functions/parts/service-controller.ts";
-import { taggingController } from "#functions/parts/tagging-controller.ts";
+import { taggingController } from "#test/functions/tagging/controller.ts";
 import { NETWORK_ANNOTATIONS } from "../clouds/aws.ts";
 import type { Scenario } from "../scenario.ts";
 import type { TenantAccount } from "./account.ts";

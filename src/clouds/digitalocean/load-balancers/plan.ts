@@ -108,11 +108,11 @@ function planRelease(
     (balancer) => isTagged(balancer, configuration) && tag !== undefined && balancer.tags.includes(tag),
   );
   const parameters = { tag, ...(deletesOrphans ? {} : { optional: true }) };
-  const buildUntagging = ({ id }: LoadBalancer) => ({ action: "UntagLoadBalancer", target: id, parameters });
+  const buildTagRemoval = ({ id }: LoadBalancer) => ({ action: "UntagLoadBalancer", target: id, parameters });
   const [first, ...more] = tagged;
   if (first === undefined) return { kind: "settled", ingress: [], warnings: [] };
   const because = { code: "LetGoOfLoadBalancer", message: tagged.map(({ id }) => id).join(", ") };
-  return { kind: "act", because, actions: [buildUntagging(first), ...more.map(buildUntagging)] };
+  return { kind: "act", because, actions: [buildTagRemoval(first), ...more.map(buildTagRemoval)] };
 }
 
 /** If it is unclear whether the load balancer should stay, it stays. */

@@ -1,7 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { parseDurationSeconds } from "#cli/settings/read-duration.ts";
+import { parseDurationSeconds } from "#core/flags.ts";
 
 describe("parseDurationSeconds", () => {
+  test("a duration without a finite number of seconds is malformed", () => {
+    expect(parseDurationSeconds(`${"9".repeat(400)}h`)).toBeUndefined();
+  });
+
   test.each([
     ["5m0s", 300],
     ["90s", 90],

@@ -1,0 +1,120 @@
+import { sanitizeText } from "#core/sanitize-text.ts";
+
+/** The flags of a controller, each of which sets a value in a cluster's entry. */
+export interface ControllerFlags {
+  /** The key of the entry that they set. */
+  readonly key: string;
+  readonly flags: readonly ControllerFlag[];
+  /**
+   * Returns the entry's value as a clusters file with the same settings has it; undefined if no flag is given,
+   * because a cluster's hash covers what is written. `typed` has the values by name in camel case. Each fault
+   * goes to `context.faults`.
+   */
+  read(typed: TypedFlags, context: FlagContext): Readonly<Record<string, unknown>> | undefined;
+}
+
+/** One flag. */
+export interface ControllerFlag {
+  /** With the placeholder of its value, such as `--tags <list>`. */
+  readonly option: string;
+  readonly help: string;
+  /** What it sets in an entry, such as `tagging.tags`. */
+  readonly sets: string;
+}
+
+/** Values as typed; a switch without a value is `true`. */
+export type TypedFlags = Readonly<Record<string, unknown>>;
+
+export interface FlagContext {
+  readonly faults: FlagFault[];
+  /** The canonical names of the cluster's controllers. */
+  readonly controllers: readonly string[];
+}
+
+/** A faulty flag, and what is allowed there. */
+export interface FlagFault {
+  readonly name: string;
+  readonly message: string;
+}
+
+/** Returns a flag's text; undefined if it is not given. */
+export function getText(typed: TypedFlags, name: string): string | undefined {
+  const value = typed[name];
+  return typeof value === "string" ? value : undefined;
+}
+
+/** The members that are not undefined. */
+export type DefinedMembers<Members> = { [Key in keyof Members]?: Exclude<Members[Key], undefined> };
+
+/** Returns the defined members; undefined without any. */
+export function dropUndefined<Members extends object>(members: Members): DefinedMembers<Members> | undefined {
+  const entries = Object.entries(members).filter(([, value]) => value !== undefined);
+  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as DefinedMembers<Members>);
+}
+
+/** The values that Go's flags accept as true. */
+const TRUE = ["1", "t", "T", "TRUE", "true", "True"];
+
+const FALSE = ["0", "f", "F", "FALSE", "false", "False"];
+
+/** Reads a switch in any spelling that Go accepts; undefined if it is not given or faulty. */
+export function readSwitch(name: string, value: unknown, faults: FlagFault[]): boolean | undefined {
+  if (value === undefined || value === true) return value;
+  const text = String(value);
+  if (TRUE.includes(text)) return true;
+  if (FALSE.includes(text)) return false;
+  faults.push({
+    name,
+    message: `"${sanitizeText(text)}" is neither; write true or false, as in ${name}=false`,
+  });
+  return undefined;
+}
+
+/** The allowed range of a duration in seconds, the range in words, and examples of the notation. */
+export interface DurationRange {
+  readonly from: number;
+  readonly to: number;
+  readonly words: string;
+  readonly examples: string;
+}
+
+/** Reads a flag's duration in Go's notation to seconds; a malformed or out-of-range one goes to `faults`. */
+export function readDuration(
+  name: string,
+  text: string | undefined,
+  { from, to, words, examples }: DurationRange,
+  faults: FlagFault[],
+): number | undefined {
+  if (text === undefined) return undefined;
+  const seconds = parseDurationSeconds(text);
+  if (seconds !== undefined && seconds >= from && seconds <= to) return seconds;
+  faults.push({
+    name,
+    message: `"${sanitizeText(text)}" is no duration of ${words}; write it as ${examples}`,
+  });
+  return undefined;
+}
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = {
+  ns: 1e-9,
+  us: 1e-6,
+  µs: 1e-6,
+  ms: 1e-3,
+  s: 1,
+  m: 60,
+  h: 3600,
+};
+
+/**
+ * Parses a duration in Go's notation (`5m0s`, `1h30m`, `250ms`, `1.5h`) to seconds; undefined if it is
+ * malformed or negative.
+ */
+export function parseDurationSeconds(text: string): number | undefined {
+  if (text === "0") return 0;
+  if (!/^(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined;
+  let seconds = 0;
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)/g)) {
+    seconds += Number(amount) * Number(UNIT_SECONDS[String(unit)]);
+  }
+  return Number.isFinite(seconds) ? seconds : undefined;
+}
