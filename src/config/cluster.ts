@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import * as z from "zod";
 import { CloudConfig, getCloudProvider } from "#clouds/providers.ts";
 import { CertificateAuthorityData } from "#config/certificate-authority-data.ts";
-import { checkWrites } from "#config/check-writes.ts";
+import type { FieldError } from "#config/describe-errors.ts";
 import { type CheckedInput, checkWriting } from "#config/describe-errors.ts";
 import { SignIn } from "#config/sign-in/kinds.ts";
 import { csrWatch } from "#core/csr/watch.ts";
@@ -11,6 +11,7 @@ import { CONTROLLER_ALIASES, CONTROLLER_SETTINGS } from "#core/descriptors.ts";
 import { ClusterName, ControllerName } from "#core/event.ts";
 import { FUNCTION_IDENTITIES, mapIdentities } from "#core/identities.ts";
 import { Policies } from "#core/policies.ts";
+import { WRITABLE_BY_RELAY } from "#core/relay-lease.ts";
 import { routeWatch } from "#core/route/watch.ts";
 import { type ControllerSettings, type Settings, selectControllerSettings } from "#core/settings.ts";
 import type { WatchContext } from "#core/watch.ts";
@@ -244,4 +245,41 @@ function formatCanonicalJson(value: unknown): string {
   const entries = Object.entries(value).filter(([, member]) => member !== undefined);
   entries.sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${entries.map(([key, member]) => `${JSON.stringify(key)}:${formatCanonicalJson(member)}`).join(",")}}`;
+}
+
+/** The fields of an entry that the check reads. */
+interface WritesEntry {
+  readonly writes?: "function" | "relay";
+  readonly controllers?: readonly ControllerName[];
+  readonly signIn?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Rejects entries with `writes: relay` that enable a controller whose function must reach the cluster, or
+ * that let a function sign in.
+ */
+function checkWrites<Output>(checked: CheckedInput<Output>): CheckedInput<Output> {
+  if (checked.kind === "faulty") return checked;
+  const { writes, controllers = [], signIn = {} } = checked.value as WritesEntry;
+  if (writes !== "relay") return checked;
+  const faults = [
+    ...controllers.flatMap(checkController),
+    ...Object.keys(signIn).flatMap(createSignInCheck(signIn)),
+  ];
+  return faults.length === 0 ? checked : { kind: "faulty", faults };
+}
+
+function checkController(name: ControllerName, index: number): FieldError[] {
+  if (WRITABLE_BY_RELAY.includes(name)) return [];
+  const message = `${name} changes the cloud and reads the cluster in between, which takes a function that reaches it: with writes: relay there may be ${WRITABLE_BY_RELAY.join(", ")}; take it out, or give the functions a way to the API server and leave writes out`;
+  return [{ path: ["controllers", index], message }];
+}
+
+function createSignInCheck(signIn: Readonly<Record<string, unknown>>): (role: string) => FieldError[] {
+  return (role) => {
+    if (role === "relay" || signIn[role] === undefined) return [];
+    const message =
+      "with writes: relay no function signs in; take it out, so that none holds a credential of the cluster";
+    return [{ path: ["signIn", role], message }];
+  };
 }

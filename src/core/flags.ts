@@ -52,22 +52,17 @@ export function dropUndefined<Members extends object>(members: Members): Defined
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as DefinedMembers<Members>);
 }
 
-/** The values that Go's flags accept as true. */
-const TRUE = ["1", "t", "T", "TRUE", "true", "True"];
-
-const FALSE = ["0", "f", "F", "FALSE", "false", "False"];
-
 /** Reads a switch in any spelling that Go accepts; undefined if it is not given or faulty. */
 export function readSwitch(name: string, value: unknown, faults: FlagFault[]): boolean | undefined {
   if (value === undefined || value === true) return value;
   const text = String(value);
-  if (TRUE.includes(text)) return true;
-  if (FALSE.includes(text)) return false;
-  faults.push({
-    name,
-    message: `"${sanitizeText(text)}" is neither; write true or false, as in ${name}=false`,
-  });
-  return undefined;
+  const parsed = parseGoBoolean(text);
+  if (parsed === undefined)
+    faults.push({
+      name,
+      message: `"${sanitizeText(text)}" is neither; write true or false, as in ${name}=false`,
+    });
+  return parsed;
 }
 
 /** The allowed range of a duration in seconds, the range in words, and examples of the notation. */
@@ -118,3 +113,15 @@ export function parseDurationSeconds(text: string): number | undefined {
   }
   return Number.isFinite(seconds) ? seconds : undefined;
 }
+
+/**
+ * Parses a text as a Go boolean, as stock controllers parse annotations and labels; undefined if it is
+ * invalid.
+ */
+export function parseGoBoolean(text: string): boolean | undefined {
+  if (TRUE.has(text)) return true;
+  return FALSE.has(text) ? false : undefined;
+}
+
+const TRUE: ReadonlySet<string> = new Set(["1", "t", "T", "TRUE", "true", "True"]);
+const FALSE: ReadonlySet<string> = new Set(["0", "f", "F", "FALSE", "false", "False"]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { selectControllers } from "#cli/settings/controllers.ts";
+import { selectControllers } from "#cli/settings/controller-flags.ts";
 
 const NODE = "cloud-node-controller";
 const LIFECYCLE = "cloud-node-lifecycle-controller";

@@ -37,9 +37,7 @@ export function createAdmissionDependencies(
       if (reference === undefined) return undefined;
       const key = JSON.stringify([name, reference]);
       const authorize = await tokens.get(key, async () => {
-        const { createReferencedToken: tokenByReference } = await import(
-          "#clouds/http/token-by-reference.ts"
-        );
+        const { createReferencedToken: tokenByReference } = await import("#clouds/http/authorizer.ts");
         return tokenByReference(reference, { clusterName: name });
       });
       return authorize();

@@ -5,8 +5,7 @@ import {
   rewriteConfiguration,
   writeConfiguration,
 } from "#cli/infra/authentication-yaml.ts";
-import { readAuthority } from "#cli/infra/read-authority.ts";
-import { readTrusts, type TrustFlags } from "#cli/infra/trust-flags.ts";
+import { readAuthority, readTrusts, type TrustFlags } from "#cli/infra/trust-flags.ts";
 import { readAccess } from "#cli/settings/settings.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { checkWriting } from "#config/describe-errors.ts";

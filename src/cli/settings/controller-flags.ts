@@ -1,10 +1,15 @@
 import type { Command } from "commander";
+import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
+import type { ControllerName } from "#core/event.ts";
 import type { ControllerFlags, FlagContext, TypedFlags } from "#core/flags.ts";
-import { nodeFlags } from "#core/node/flags.ts";
-import { routeFlags } from "#core/route/flags.ts";
-import { serviceFlags } from "#core/service/flags.ts";
-import { taggingFlags } from "#core/tagging/flags.ts";
+import { nodeFlags } from "#core/node/settings.ts";
+import { routeFlags } from "#core/route/settings.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
+import { serviceFlags } from "#core/service/settings.ts";
+import { taggingFlags } from "#core/tagging/settings.ts";
+import type { Watch } from "#core/watch.ts";
+import { NAMED_WATCHES } from "#core/watches.ts";
 
 /** The flags of all controllers, in the order of the help; a controller with flags is a line here. */
 const CONTROLLER_FLAGS: readonly ControllerFlags[] = [nodeFlags, serviceFlags, routeFlags, taggingFlags];
@@ -32,4 +37,59 @@ export function readControllerFlags(typed: TypedFlags, context: FlagContext): Pa
       return value === undefined ? [] : [[each.key, value]];
     }),
   );
+}
+
+/** The controllers that a `--controllers` list enables, or what is wrong with the list. */
+type ControllerSelection =
+  | { readonly kind: "controllers"; readonly controllers: ControllerName[] }
+  | { readonly kind: "faults"; readonly faults: ConfigurationFault[] };
+
+/**
+ * Parses a list in the grammar of the stock controller: `*` means all that are on by default, `NAME` enables,
+ * `-NAME` disables. A name wins over `*` in any position; of two entries for one controller, the first
+ * counts.
+ */
+export function selectControllers(list: string): ControllerSelection {
+  const entries = list.split(",").map((entry) => entry.trim());
+  const faults = [...new Set(entries)].flatMap(checkEntry);
+  if (faults.length > 0) return { kind: "faults", faults };
+  const controllers = NAMED_WATCHES.filter((watch) => isEnabled(watch, entries)).map(({ name }) => name);
+  if (controllers.length > 0) return { kind: "controllers", controllers };
+  const message = `"${sanitizeText(list)}" leaves no controller enabled; known are ${formatKnownNames()}`;
+  return { kind: "faults", faults: [{ name: "--controllers", message }] };
+}
+
+/**
+ * Controllers of the stock controller manager and of AWS's that this project does not contain, each with its
+ * alias.
+ */
+const ELSEWHERE: readonly (readonly string[])[] = [["node-ipam-controller", "nodeipam"]];
+
+function isEnabled(watch: Watch, entries: readonly string[]): boolean {
+  const named = entries.find((entry) => isControllerName(watch, nameIn(entry)));
+  if (named !== undefined) return !named.startsWith("-");
+  return watch.enablement?.onByDefault === true && entries.includes("*");
+}
+
+function checkEntry(entry: string): ConfigurationFault[] {
+  if (entry === "*" || NAMED_WATCHES.some((watch) => isControllerName(watch, nameIn(entry)))) return [];
+  const isElsewhere = ELSEWHERE.some((names) => names.includes(nameIn(entry)));
+  // Such a controller may be disabled, so that lists written for the stock controller keep their meaning.
+  if (isElsewhere && entry.startsWith("-")) return [];
+  const message = isElsewhere
+    ? `"${entry}" is no part of this version; leave it to the stock controller, or take it out of the list`
+    : `"${sanitizeText(entry)}" is no controller; known are ${formatKnownNames()}`;
+  return [{ name: "--controllers", message }];
+}
+
+function nameIn(entry: string): string {
+  return entry.replace(/^-/, "");
+}
+
+function isControllerName({ name, enablement }: Watch, entry: string): boolean {
+  return entry === name || enablement?.aliases?.includes(entry) === true;
+}
+
+function formatKnownNames(): string {
+  return NAMED_WATCHES.flatMap(({ name, enablement }) => [name, ...(enablement?.aliases ?? [])]).join(", ");
 }

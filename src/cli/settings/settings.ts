@@ -2,8 +2,7 @@ import { type KubeconfigAccess, readKubeconfig } from "#cli/clusters/kubeconfig.
 import { KubeconfigError } from "#cli/clusters/kubeconfig-trust.ts";
 import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
 import { parseCloudConfig, type WrittenCloudConfig } from "#cli/settings/cloud-config.ts";
-import { readControllerFlags, SET_BY_FLAGS } from "#cli/settings/controller-flags.ts";
-import { selectControllers } from "#cli/settings/controllers.ts";
+import { readControllerFlags, SET_BY_FLAGS, selectControllers } from "#cli/settings/controller-flags.ts";
 import { Cluster, ClusterEntry } from "#config/cluster.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import type { ControllerName } from "#core/event.ts";

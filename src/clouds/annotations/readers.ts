@@ -1,4 +1,4 @@
-import { parseGoBoolean } from "#core/go-boolean.ts";
+import { parseGoBoolean } from "#core/flags.ts";
 import type { IssueCode } from "#core/service/issues.ts";
 import type { Issue } from "#core/service/model.ts";
 

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { CLUSTER } from "#core/cluster-object.ts";
 import { EXCLUDE_FROM_LOAD_BALANCERS_LABEL, TO_BE_DELETED_TAINT } from "#core/contracts.ts";
 import type { DecisionContext, RelatedObjects, StateReference } from "#core/controller.ts";
-import { parseGoBoolean } from "#core/go-boolean.ts";
+import { parseGoBoolean } from "#core/flags.ts";
 import { Node } from "#core/node/node.ts";
 import { NODES } from "#core/resources/resource.ts";
 import type { TargetNode } from "#core/service/model.ts";

@@ -1,12 +1,10 @@
 import { reportOk, reportWarning } from "#core/check-result.ts";
 import { TAGS_LABEL } from "#core/contracts.ts";
 import { buildRights, CLUSTER_OBJECT, type ControllerDescriptor, NODE_OBJECTS } from "#core/descriptor.ts";
-import { TaggingSettings } from "#core/tagging/settings.ts";
-
-const NAME = "tagging";
+import { TAGGING, TaggingSettings } from "#core/tagging/settings.ts";
 
 export const taggingDescriptor = {
-  name: NAME,
+  name: TAGGING,
   functionName: "tagging",
   // Off by default as in the stock controller: it needs configured tags, and rights that nothing else needs.
   enablement: { aliases: ["tagging-controller"] },
@@ -19,17 +17,17 @@ export const taggingDescriptor = {
       if (keys.length > 0) return reportOk(`${keys.join(", ")} on each ${resources.join(", ")}`);
       return reportWarning(
         "none are set",
-        `set tagging.tags of the cluster's entry (--tags), or take ${NAME} off its controllers`,
+        `set tagging.tags of the cluster's entry (--tags), or take ${TAGGING} off its controllers`,
       );
     },
-    warning: `tagging.tags: is empty, and the controller ${NAME} does nothing without tags`,
+    warning: `tagging.tags: is empty, and the controller ${TAGGING} does nothing without tags`,
   },
   rights: {
-    followed: [{ ...CLUSTER_OBJECT, controller: NAME }],
+    followed: [{ ...CLUSTER_OBJECT, controller: TAGGING }],
     // Nodes are counted before tags are removed from the instance of a node that is gone.
     granted: [
-      ...buildRights({ ...CLUSTER_OBJECT, controller: NAME }, "get"),
-      ...buildRights({ ...NODE_OBJECTS, controller: NAME }, "list", "patch"),
+      ...buildRights({ ...CLUSTER_OBJECT, controller: TAGGING }, "get"),
+      ...buildRights({ ...NODE_OBJECTS, controller: TAGGING }, "list", "patch"),
     ],
   },
   handover: {

@@ -3,7 +3,6 @@ import { getErrorMessage } from "#core/sanitize-text.ts";
 import { Behaviour } from "./behaviour.ts";
 import { InstanceStateName } from "./instance.ts";
 import { InstanceSpec } from "./instance-spec.ts";
-import type { Ec2Server } from "./server.ts";
 
 /** The prefix of the endpoint's own controls; no path of AWS's begins like this. */
 export const CONTROL_PREFIX = "/_/";
@@ -22,8 +21,21 @@ export interface ControlReply {
   readonly body: unknown;
 }
 
+/** The methods of an emulated EC2 that other processes may call, as in `Ec2Server`. */
+export interface ControlledEc2 {
+  record(): unknown;
+  counts(): unknown;
+  assumedRoles(): unknown;
+  addInstances(specs: readonly InstanceSpec[]): unknown;
+  setState(id: string, state: InstanceStateName): void;
+  remove(id: string): void;
+  reveal(id: string): void;
+  hide(id: string): void;
+  set(behaviour: Behaviour): void;
+}
+
 /** Offers the server's methods over HTTP, for other processes. */
-export function answerControl(server: Ec2Server, request: ControlRequest): ControlReply {
+export function answerControl(server: ControlledEc2, request: ControlRequest): ControlReply {
   const route = `${request.method} ${request.path}`;
   if (Object.hasOwn(READS, route)) return { status: 200, body: READS[route]?.(server) };
   const write = Object.hasOwn(WRITES, route) ? WRITES[route] : undefined;
@@ -43,7 +55,7 @@ export function answerControl(server: Ec2Server, request: ControlRequest): Contr
   }
 }
 
-const READS: Readonly<Record<string, (server: Ec2Server) => unknown>> = {
+const READS: Readonly<Record<string, (server: ControlledEc2) => unknown>> = {
   "GET /_/record": (server) => server.record(),
   "GET /_/counts": (server) => server.counts(),
   "GET /_/assumed-roles": (server) => server.assumedRoles(),
@@ -53,7 +65,7 @@ const Instances = z.strictObject({ instances: z.array(InstanceSpec) });
 const Id = z.strictObject({ id: z.string() });
 const State = z.strictObject({ id: z.string(), state: InstanceStateName });
 
-const WRITES: Readonly<Record<string, (server: Ec2Server, body: unknown) => unknown>> = {
+const WRITES: Readonly<Record<string, (server: ControlledEc2, body: unknown) => unknown>> = {
   "POST /_/instances": (server, body) => ({
     instances: server.addInstances(Instances.parse(body).instances),
   }),

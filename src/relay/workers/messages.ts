@@ -1,9 +1,10 @@
 import type { MetricObjectWithValues, MetricValue } from "prom-client";
 import type { Cluster } from "#config/cluster.ts";
 import type { StopsRead } from "#config/switch/stops.ts";
+import type { ControllerName } from "#core/event.ts";
 import type { InvocationEnd, InvocationPermit, PermitRequest } from "#relay/delivery/invocation-limiter.ts";
+import type { PlatformFailure, PlatformHealth } from "#relay/delivery/platform-health.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
-import type { HealthFromWorker } from "#relay/workers/remote-health.ts";
 
 /** The main thread's messages to a worker; plain data, because they are copied. */
 export type ToWorker =
@@ -85,3 +86,27 @@ export type LimiterToWorker =
     >)
   /** The spacing between batches of an account, sent when it changes. */
   | { readonly kind: "gate-spacing"; readonly quotaKey: string; readonly spacingMs: number };
+
+/** A worker's messages about the platform: all workers together detect whether it fails. */
+type HealthFromWorker =
+  | { readonly kind: "platform-failed"; readonly failure: PlatformFailure }
+  | { readonly kind: "platform-answered"; readonly controller: ControllerName };
+
+/** A worker's view of the platform's health, which the main thread determines. */
+interface RemoteHealth extends PlatformHealth {
+  /** Takes the controllers whose functions fail, from the main thread. */
+  receive(failing: readonly ControllerName[]): void;
+}
+
+/** Creates the view; `send` sends a message to the main thread. */
+export function createRemoteHealth(send: (message: HealthFromWorker) => void): RemoteHealth {
+  let failing: ReadonlySet<ControllerName> = new Set();
+  return {
+    isFailing: (controller) => failing.has(controller),
+    failed: (failure) => send({ kind: "platform-failed", failure }),
+    answered: (controller) => send({ kind: "platform-answered", controller }),
+    receive(controllers) {
+      failing = new Set(controllers);
+    },
+  };
+}

@@ -1,6 +1,6 @@
 import { type AddressRange, buildInnerRange, buildRange } from "#clouds/addresses/ranges.ts";
 import { parseCidr } from "#core/cidr.ts";
-import { parseGoBoolean } from "#core/go-boolean.ts";
+import { parseGoBoolean } from "#core/flags.ts";
 import { type Ip, parseIp } from "#core/ip.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 

@@ -6,7 +6,7 @@ import {
 } from "#core/digitalocean/exposed-service.ts";
 import { EVERYWHERE, type FirewallRule, normalizeRules } from "#core/digitalocean/firewall/state.ts";
 import type { FirewallSettings } from "#core/digitalocean/firewall/watch.ts";
-import { parseGoBoolean } from "#core/go-boolean.ts";
+import { parseGoBoolean } from "#core/flags.ts";
 
 /** An annotation of a Service with an invalid value. Its ports are those without the annotation. */
 export interface InvalidAnnotation {

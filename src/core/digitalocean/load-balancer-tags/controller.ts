@@ -5,12 +5,13 @@ import type { CloudAction, Decision } from "#core/decision.ts";
 import { change, leaveUnchanged, planEach, retry, skip, toReference } from "#core/decisions.ts";
 import { selectServices } from "#core/digitalocean/exposed-service.ts";
 import {
+  formatClusterTag,
   LOAD_BALANCER_TAGS,
   TAG,
   type TagsQuestion,
   TagsState,
-} from "#core/digitalocean/load-balancer-tags/state.ts";
-import { formatClusterTag, tagsWatch } from "#core/digitalocean/load-balancer-tags/watch.ts";
+  tagsWatch,
+} from "#core/digitalocean/load-balancer-tags/watch.ts";
 import { NAMESPACES } from "#core/resources/resource.ts";
 
 /** The cloud's answer about tags. */
