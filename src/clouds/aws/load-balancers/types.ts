@@ -55,8 +55,8 @@ export interface Opening {
   readonly description?: string | undefined;
 }
 
-/** Our security group on a load balancer itself (`vpc/front-group.ts`). */
-export interface DesiredFrontGroup {
+/** Our security group on a load balancer itself (`vpc/frontend-group.ts`). */
+export interface DesiredFrontendGroup {
   readonly owner: Owner;
   /** `k8s-elb-<lb name>`, or the NLB's derived one. */
   readonly name: string;
@@ -65,7 +65,7 @@ export interface DesiredFrontGroup {
   readonly openings: readonly Opening[];
 }
 /** Returns the group's id. */
-export type PlanFrontGroup = (desired: DesiredFrontGroup, vpc: VpcState) => PlanResult<string>;
+export type PlanFrontendGroup = (desired: DesiredFrontendGroup, vpc: VpcState) => PlanResult<string>;
 
 /**
  * The desired rules on the nodes' own security groups (`vpc/node-rules.ts`). The groups are not ours; only
@@ -95,7 +95,7 @@ export interface DesiredNodeRules extends ClusterIdentity {
 export type PlanNodeRules = (desired: DesiredNodeRules, vpc: VpcState) => PlanResult<readonly Issue[]>;
 
 /**
- * Removes groups that are ours by tag and unused (`vpc/front-group.ts`). One still in use is retried later;
+ * Removes groups that are ours by tag and unused (`vpc/frontend-group.ts`). One still in use is retried later;
  * one that an unchangeable group names stays.
  */
 export type PlanRemovedGroups = (

@@ -18,7 +18,7 @@ import { buildTargetWait } from "#clouds/aws/load-balancers/select-target.ts";
 import type { ClassicLoadBalancerState, Pairs, SubnetState } from "#clouds/aws/load-balancers/state.ts";
 import { buildServiceTags, planTagChanges, toTagList } from "#clouds/aws/load-balancers/tags.ts";
 import type { PlanResult } from "#clouds/aws/load-balancers/types.ts";
-import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/front-group.ts";
+import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import { planNodeRules, SHARED_CLASSIC_RULE } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import type { Issue, LoadBalancerAction, LoadBalancerStep } from "#core/service/model.ts";
 

@@ -3,7 +3,7 @@ import type { ClassicContext } from "#clouds/aws/load-balancers/classic/context.
 import type { ClassicDesiredState } from "#clouds/aws/load-balancers/classic/desired-state.ts";
 import { isAllowed, isOwned } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Opening, PlanResult } from "#clouds/aws/load-balancers/types.ts";
-import { planFrontGroup } from "#clouds/aws/load-balancers/vpc/front-group.ts";
+import { planFrontendGroup } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import type { Issue } from "#core/service/model.ts";
 
 /**
@@ -25,7 +25,7 @@ export function planGroups(
   const count = new Set([...explicitIds, ...extra]).size + (first === undefined ? 1 : 0);
   if (count > MAX_GROUPS) return { kind: "refused", issue: buildTooManyIssue(extra) };
   if (first !== undefined) return buildReady(first, [...others, ...extra]);
-  const front = planFrontGroup(
+  const front = planFrontendGroup(
     {
       owner: { ...context.owner, additionalTags: annotations["additional-resource-tags"] ?? {} },
       name: context.groupName,

@@ -2,7 +2,7 @@ import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import type { ClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
 import { listOwnGroupIds } from "#clouds/aws/load-balancers/classic/groups.ts";
 import { isNameForeign, isOwnLoadBalancer } from "#clouds/aws/load-balancers/ownership.ts";
-import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/front-group.ts";
+import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import { planNodeRules } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import type { LoadBalancerAction, LoadBalancerStep } from "#core/service/model.ts";
 

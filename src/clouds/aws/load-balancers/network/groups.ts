@@ -8,35 +8,35 @@ import { type Families, listAllClients } from "#clouds/aws/load-balancers/networ
 import { findSharedGroupId, planSharedGroup } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import { isAllowed, isOwned } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Opening, PlanResult } from "#clouds/aws/load-balancers/types.ts";
-import { planFrontGroup } from "#clouds/aws/load-balancers/vpc/front-group.ts";
+import { planFrontendGroup } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import { isIPv6Network } from "#core/cidr.ts";
 import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
 
 /** The security groups attached to a load balancer. */
-export type FrontGroups =
+export type FrontendGroups =
   | {
       readonly kind: "planned";
       readonly actions: readonly LoadBalancerAction[];
-      /** Undefined while one does not exist yet; empty if AWS can attach none, or none is desired. */
+      /** Undefined while a group does not exist yet; empty if AWS cannot attach groups, or no group is desired. */
       readonly ids: readonly string[] | undefined;
-      /** The one that all of the cluster's load balancers share. */
+      /** The group that all load balancers of the cluster share. */
       readonly sharedId?: string | undefined;
-      /** Groups of ours that are no longer attached, or no longer desired. */
+      /** Groups created for the Service that are no longer attached, or no longer desired. */
       readonly obsolete: readonly string[];
       readonly warnings: readonly Issue[];
     }
   | { readonly kind: "refused"; readonly issue: Issue };
 
 /**
- * Plans the security groups of a load balancer. Without `nlbSecurityGroupMode: Managed` it keeps its groups.
- * AWS never attaches groups to one that was created without any.
+ * Plans the security groups of a load balancer. Without `nlbSecurityGroupMode: Managed` the load balancer keeps its
+ * groups. AWS never attaches groups to a load balancer that was created without groups.
  */
-export function planFrontGroups(context: NetworkContext, families: Families): FrontGroups {
+export function planFrontendGroups(context: NetworkContext, families: Families): FrontendGroups {
   const { desired, configuration, state } = context;
   const existing = state.network?.loadBalancer.SecurityGroups ?? [];
   const ownIds = listOwnGroups(context);
   const named = desired.annotations["security-groups"];
-  if (!hasFrontGroups(context) || !isManaged(context)) {
+  if (!hasFrontendGroups(context) || !isManaged(context)) {
     const canHave = state.network === undefined || existing.length > 0;
     return {
       kind: "planned",
@@ -68,8 +68,8 @@ export function planFrontGroups(context: NetworkContext, families: Families): Fr
 }
 
 /**
- * Removes the shared group, if the operator no longer wants it, from load balancers with other groups: AWS
- * does not allow removing the last one.
+ * Returns the groups without the shared one, if the operator has disabled it. A load balancer without other groups
+ * keeps it: AWS does not allow removing the last group.
  */
 function excludeSharedGroup(existing: readonly string[], { owner, state, configuration }: NetworkContext) {
   if (configuration.sharedBackendSecurityGroup === true) return existing;
@@ -78,16 +78,16 @@ function excludeSharedGroup(existing: readonly string[], { owner, state, configu
   return remainingIds.length > 0 ? remainingIds : existing;
 }
 
-/** Whether a load balancer has its own security groups, or will be created with some. */
-export function hasFrontGroups(context: NetworkContext): boolean {
+/** Returns whether a load balancer has security groups of its own, or will be created with some. */
+export function hasFrontendGroups(context: NetworkContext): boolean {
   const { state } = context;
   if (state.network !== undefined) return (state.network.loadBalancer.SecurityGroups ?? []).length > 0;
   return isManaged(context);
 }
 
 /**
- * Whether the operator wants groups on load balancers. A load balancer that has our groups already keeps them
- * up to date in any case.
+ * Returns whether this controller manages the groups of a load balancer: the configuration says so, or the load
+ * balancer already has a group that was created for its Service.
  */
 function isManaged(context: NetworkContext): boolean {
   const { nlbSecurityGroupMode, sharedBackendSecurityGroup } = context.configuration;
@@ -100,7 +100,7 @@ function isManaged(context: NetworkContext): boolean {
 }
 
 function planManaged(context: NetworkContext, families: Families): PlanResult<string> {
-  return planFrontGroup(
+  return planFrontendGroup(
     {
       owner: context.owner,
       name: formatGroupName(context),
@@ -111,9 +111,9 @@ function planManaged(context: NetworkContext, families: Families): PlanResult<st
   );
 }
 
-/** Attaches the groups to a load balancer that has others. */
+/** Attaches the planned groups to a load balancer, unless it has exactly these. */
 export function attachGroups(
-  groups: Extract<FrontGroups, { readonly kind: "planned" }>,
+  groups: Extract<FrontendGroups, { readonly kind: "planned" }>,
   { state, name }: NetworkContext,
 ): readonly LoadBalancerAction[] {
   const balancer = state.network?.loadBalancer;

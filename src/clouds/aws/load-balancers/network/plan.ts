@@ -18,7 +18,11 @@ import {
   type NetworkContext,
 } from "#clouds/aws/load-balancers/network/context.ts";
 import { readNetwork } from "#clouds/aws/load-balancers/network/desired-state.ts";
-import { attachGroups, hasFrontGroups, planFrontGroups } from "#clouds/aws/load-balancers/network/groups.ts";
+import {
+  attachGroups,
+  hasFrontendGroups,
+  planFrontendGroups,
+} from "#clouds/aws/load-balancers/network/groups.ts";
 import { planListeners } from "#clouds/aws/load-balancers/network/listeners.ts";
 import { planRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
 import { IPV4 } from "#clouds/aws/load-balancers/network/ports.ts";
@@ -44,7 +48,7 @@ import { isNameForeign } from "#clouds/aws/load-balancers/ownership.ts";
 import { buildTargetWait } from "#clouds/aws/load-balancers/select-target.ts";
 import type { NetworkLoadBalancerState, SubnetState } from "#clouds/aws/load-balancers/state.ts";
 import type { PlanResult } from "#clouds/aws/load-balancers/types.ts";
-import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/front-group.ts";
+import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import type {
   Issue,
   LoadBalancerAction,
@@ -75,7 +79,7 @@ export function planNetwork(
 function planCreation(question: LoadBalancerQuestion, context: NetworkContext): LoadBalancerStep {
   const placement = placeBalancer(context, context.desired.internal);
   if (placement.kind === "refused") return placement;
-  const groups = planFrontGroups(context, placement.families);
+  const groups = planFrontendGroups(context, placement.families);
   if (groups.kind === "refused") return groups;
   const resolved: NetworkContext = {
     ...context,
@@ -115,7 +119,7 @@ function planChange(
     placement.kind === "placed"
       ? changeBalancer(balancer, placement, resolved)
       : { actions: [], isAfterListeners: false };
-  const groups = planFrontGroups(resolved, families);
+  const groups = planFrontendGroups(resolved, families);
   const planned =
     groups.kind === "planned"
       ? groups
@@ -126,7 +130,7 @@ function planChange(
   const isShared =
     planned.sharedId !== undefined &&
     (planned.ids ?? []).includes(planned.sharedId) &&
-    hasFrontGroups(resolved);
+    hasFrontendGroups(resolved);
   const trafficSource = {
     subnets: selectSubnets(balancer, placement, resolved),
     families,
@@ -203,7 +207,7 @@ function checkSourceRanges(context: NetworkContext): readonly Issue[] {
   const { sourceRanges, targetGroupAttributes } = context.desired;
   const hidesClientIp = targetGroupAttributes["preserve_client_ip.enabled"] === "false";
   const allowsAllClients = sourceRanges === undefined || sourceRanges.includes("0.0.0.0/0");
-  if (!hidesClientIp || allowsAllClients || hasFrontGroups(context)) return [];
+  if (!hidesClientIp || allowsAllClients || hasFrontendGroups(context)) return [];
   return [
     {
       code: "InvalidAnnotation",

@@ -7,7 +7,7 @@ import { listOwnGroups } from "#clouds/aws/load-balancers/network/groups.ts";
 import { removeRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
 import { getTargetGroupArn, listOwnTargetGroups } from "#clouds/aws/load-balancers/network/target-groups.ts";
 import { isNameForeign } from "#clouds/aws/load-balancers/ownership.ts";
-import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/front-group.ts";
+import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import type { Issue, LoadBalancerAction, LoadBalancerStep } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 

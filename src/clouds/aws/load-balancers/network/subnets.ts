@@ -2,7 +2,7 @@ import type { SubnetMapping } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import { getAllowedResources } from "#clouds/aws/load-balancers/configuration.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
-import { hasFrontGroups } from "#clouds/aws/load-balancers/network/groups.ts";
+import { hasFrontendGroups } from "#clouds/aws/load-balancers/network/groups.ts";
 import { type Families, IPV4 } from "#clouds/aws/load-balancers/network/ports.ts";
 import { isAllowed } from "#clouds/aws/load-balancers/ownership.ts";
 import type { SubnetState } from "#clouds/aws/load-balancers/state.ts";
@@ -60,7 +60,7 @@ function checkSourceRanges(context: NetworkContext): Issue | undefined {
   const { families, sourceRanges } = context.desired;
   const isTranslated = families.loadBalancer === "dualstack" && families.targets === "ipv4";
   const isOpen = sourceRanges === undefined || sourceRanges.includes("::/0");
-  if (!isTranslated || isOpen || hasFrontGroups(context)) return undefined;
+  if (!isTranslated || isOpen || hasFrontendGroups(context)) return undefined;
   return {
     code: "IPFamilies",
     field: "spec.ipFamilies",

@@ -12,7 +12,7 @@ import { planUnusedRules } from "#clouds/aws/load-balancers/orphans/unused-rules
 import { isOwned, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
 import type { AwsLoadBalancerState, Pairs } from "#clouds/aws/load-balancers/state.ts";
 import { toTagList } from "#clouds/aws/load-balancers/tags.ts";
-import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/front-group.ts";
+import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import type { Holding } from "#core/service/holdings.ts";
 import type {
   LoadBalancerAction,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { VpcState } from "#clouds/aws/load-balancers/state.ts";
 import type { Opening } from "#clouds/aws/load-balancers/types.ts";
-import { planFrontGroup } from "#clouds/aws/load-balancers/vpc/front-group.ts";
+import { planFrontendGroup } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import {
   buildGroup,
   buildRule,
@@ -21,7 +21,7 @@ const WANTED = { owner: OWNER, name: NAME, description: "of a1", openings: OPENI
 const RULES = ["icmp 3-4 10.0.0.0/8", "tcp 80-80 10.0.0.0/8", "tcp 80-80 2001:db8::/32"];
 const TAGS = { ...OURS, "kubernetes.io/service-name": "default/web" };
 
-const plan = (vpc: VpcState) => planFrontGroup(WANTED, vpc);
+const plan = (vpc: VpcState) => planFrontendGroup(WANTED, vpc);
 
 test("the group is made with its tags, and then its rules are", () => {
   const { vpc, done, last } = converge(plan, buildVpc());
@@ -80,7 +80,7 @@ test.each([
 
 test("tags follow the annotation, and tags of others stay", () => {
   const wish = (additionalTags: Record<string, string>) => (state: VpcState) =>
-    planFrontGroup({ ...WANTED, owner: { ...OWNER, legacy: true, additionalTags }, openings: [] }, state);
+    planFrontendGroup({ ...WANTED, owner: { ...OWNER, legacy: true, additionalTags }, openings: [] }, state);
   const groups = [buildGroup("sg-1", { name: NAME, tags: { ...TAGS, by: "hand" } })];
   const added = converge(wish({ team: "a", cost: "1" }), buildVpc({ groups }));
   expect(added.vpc.groups[0]?.tags).toMatchObject({

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/front-group.ts";
+import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import {
   ALLOW_NOTHING,
   buildGroup,
