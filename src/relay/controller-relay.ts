@@ -185,7 +185,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       return;
     }
     if (watch.related.length > 0) {
-      if (observed.needsWork || observed.followsRelated) related.needs(key.uid, observed.snapshot);
+      if (observed.needsWork || observed.followsRelated) related.track(key.uid, observed.snapshot);
       else related.forget(key.uid);
     }
     const shown = { snapshot: observed.snapshot, isKnown: pending.has(key.uid), isLive };

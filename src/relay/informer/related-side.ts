@@ -6,13 +6,13 @@ import type { Clock } from "#kube/follow/clock.ts";
 import { isOlderVersion, type ObjectKey } from "#kube/follow/object-key.ts";
 import type { InformerSubscriber } from "#relay/informer/informer.ts";
 
-/** What a controller reads of other resources, and which of its objects depend on that. */
+/** The related objects that a controller reads, and an index of the objects that depend on them. */
 export interface RelatedSide {
   readonly sources: readonly RelatedSource[];
-  /** Returns whether all related objects are known; nothing is decided before. */
+  /** Returns whether all related objects are known; before that the relay sends no batch. */
   isComplete(): boolean;
   /** Records an object that needs work, or that is resynced when related objects change. */
-  needs(uid: string, snapshot: ApiObject): void;
+  track(uid: string, snapshot: ApiObject): void;
   /** Drops an object that does not depend on related objects, or that is gone. */
   forget(uid: string): void;
   close(): void;
@@ -27,68 +27,68 @@ export interface RelatedSource {
 export interface RelatedSideOptions {
   readonly related: Watch["related"];
   readonly clock: Clock;
-  /** Called with the uids of the objects that read what changed. */
+  /** Called with the uids of the objects that depend on a changed related object. */
   readonly onChange: (uids: Iterable<string>) => void;
   readonly onComplete: () => void;
 }
 
 /**
- * Changes of related objects are gathered for this long: a node that joins is written several times in a
- * second.
+ * How long changes of related objects are collected after the first one: a node that joins changes several times in
+ * a second.
  */
-const GATHER_MS = 1_000;
+const COLLECT_MS = 1_000;
 
-/** … and if more follow, as when nodes are added together, until none arrives for this long … */
+/** If more changes follow, as when many nodes join, collecting continues until none arrives for this long. */
 const QUIET_MS = 300;
 
-/** … but no longer than this. */
+/** The longest time of collecting after the first change. */
 const LONGEST_MS = 3_000;
 
 /**
- * Keeps the related objects of a controller and reports which objects a change affects. It reports a second
- * after the first change of several, and when they end.
+ * Keeps the related objects of a controller, and reports which objects a change affects. It reports several changes
+ * together: at the earliest one second after the first.
  */
 export function createRelatedSide({ related, clock, onChange, onComplete }: RelatedSideOptions): RelatedSide {
   const readers = related.map(() => createReaders());
   const changed = related.map(() => new Set<string>());
   let cancelTimer: (() => void) | undefined;
-  /** When the first and the last gathered change arrived. */
+  /** When the first and the last collected change arrived. */
   let firstMs = 0;
   let lastMs = 0;
 
   const sources = related.map((each, index): RelatedSource => {
-    const objects = createRelatedObjects(each, (key) => gather(index, key), onComplete);
+    const objects = createRelatedObjects(each, (key) => collect(index, key), onComplete);
     return { related: each, objects };
   });
 
-  function gather(index: number, key: string): void {
+  function collect(index: number, key: string): void {
     changed[index]?.add(key);
     lastMs = clock.now();
     if (cancelTimer !== undefined) return;
     firstMs = lastMs;
-    cancelTimer = clock.after(GATHER_MS, tell);
+    cancelTimer = clock.after(COLLECT_MS, reportChanges);
   }
 
-  function tell(): void {
+  function reportChanges(): void {
     const quietAtMs = Math.min(lastMs + QUIET_MS, firstMs + LONGEST_MS);
     const waitMs = quietAtMs - clock.now();
     if (waitMs > 0) {
-      cancelTimer = clock.after(waitMs, tell);
+      cancelTimer = clock.after(waitMs, reportChanges);
       return;
     }
     cancelTimer = undefined;
-    const concerned = new Set<string>();
+    const affected = new Set<string>();
     for (const [index, keys] of changed.entries()) {
-      for (const key of keys) addReaders(concerned, readers[index], key);
+      for (const key of keys) addReaders(affected, readers[index], key);
       keys.clear();
     }
-    onChange(concerned);
+    onChange(affected);
   }
 
   return {
     sources,
     isComplete: () => sources.every(({ objects }) => objects.isComplete()),
-    needs(uid, snapshot) {
+    track(uid, snapshot) {
       for (const [index, each] of related.entries()) readers[index]?.set(uid, each.reads(snapshot));
     },
     forget(uid) {
@@ -99,7 +99,7 @@ export function createRelatedSide({ related, clock, onChange, onComplete }: Rela
 }
 
 function addReaders(uids: Set<string>, readers: Readers | undefined, key: string): void {
-  for (const uid of readers?.of(key) ?? []) uids.add(uid);
+  for (const uid of readers?.find(key) ?? []) uids.add(uid);
 }
 
 /** An index from the key of a related object to the uids of the objects that read it. */
@@ -108,48 +108,48 @@ interface Readers {
   set(uid: string, reads: "all" | readonly string[]): void;
   delete(uid: string): void;
   /** Returns the uids of the objects that read this key. */
-  of(key: string): Iterable<string>;
+  find(key: string): Iterable<string>;
 }
 
 /**
- * Creates an index in both directions. It holds its objects and the keys that they read, and no other key.
+ * Creates an index in both directions. It holds the added objects and the keys that they read, and no other key.
  */
 export function createReaders(): Readers {
-  const readsOf = new Map<string, "all" | readonly string[]>();
-  const readersOf = new Map<string, Set<string>>();
-  const readersOfAll = new Set<string>();
+  const readsByUid = new Map<string, "all" | readonly string[]>();
+  const readersByKey = new Map<string, Set<string>>();
+  const allReaders = new Set<string>();
 
   function forget(uid: string): void {
-    const reads = readsOf.get(uid);
+    const reads = readsByUid.get(uid);
     if (reads === undefined) return;
-    readsOf.delete(uid);
-    if (reads === "all") readersOfAll.delete(uid);
+    readsByUid.delete(uid);
+    if (reads === "all") allReaders.delete(uid);
     else for (const key of reads) forgetReader(key, uid);
   }
 
   function forgetReader(key: string, uid: string): void {
-    const readers = readersOf.get(key);
+    const readers = readersByKey.get(key);
     readers?.delete(uid);
-    if (readers?.size === 0) readersOf.delete(key);
+    if (readers?.size === 0) readersByKey.delete(key);
   }
 
   return {
     set(uid, reads) {
-      if (isSame(readsOf.get(uid), reads)) return;
+      if (isSame(readsByUid.get(uid), reads)) return;
       forget(uid);
-      readsOf.set(uid, reads);
-      if (reads === "all") readersOfAll.add(uid);
+      readsByUid.set(uid, reads);
+      if (reads === "all") allReaders.add(uid);
       else {
         for (const key of reads) {
-          const readers = readersOf.get(key) ?? new Set();
-          readersOf.set(key, readers.add(uid));
+          const readers = readersByKey.get(key) ?? new Set();
+          readersByKey.set(key, readers.add(uid));
         }
       }
     },
     delete: forget,
-    *of(key) {
-      yield* readersOfAll;
-      yield* readersOf.get(key) ?? [];
+    *find(key) {
+      yield* allReaders;
+      yield* readersByKey.get(key) ?? [];
     },
   };
 }
@@ -163,20 +163,20 @@ function isSame(before: "all" | readonly string[] | undefined, now: "all" | read
 interface RelatedObjects {
   readonly resource: Resource;
   readonly subscriber: InformerSubscriber;
-  /** Returns whether all objects were seen; before that, no object is known to be missing. */
+  /** Returns whether the first list is complete; before that, no object is known to be missing. */
   isComplete(): boolean;
-  /** Returns the newest version that was seen of any of them. */
+  /** Returns the newest resource version of these objects. */
   resourceVersion(): string;
   /** By `formatObjectKey`. */
   readonly projections: ReadonlyMap<string, Projection>;
 }
 
-/** The version when no object was ever seen. */
+/** The version before the first object. */
 const NO_VERSION = "0";
 
 /**
- * Keeps the projections. After the first list is complete, `onChange` is called for each object that comes,
- * goes or changes for its readers. `onComplete` is called when that list is complete.
+ * Keeps the projections. It calls `onComplete` when the first list is complete. After that it calls `onChange` for
+ * each object whose addition, deletion or change concerns its readers.
  */
 function createRelatedObjects(
   { resource, project, concerns }: Pick<Related, "resource" | "project" | "concerns">,
@@ -196,18 +196,18 @@ function createRelatedObjects(
   }
 
   /** Keeps the newest version: a list reports objects in the order of their names. */
-  function newest({ resourceVersion }: ObjectKey): void {
+  function recordVersion({ resourceVersion }: ObjectKey): void {
     if (version === NO_VERSION || isOlderVersion(version, resourceVersion)) version = resourceVersion;
   }
 
   const subscriber: InformerSubscriber = {
     read: (object) => project(object),
     applied(value, key) {
-      newest(key);
+      recordVersion(key);
       set(formatObjectKey(key), value);
     },
     deleted(key) {
-      newest(key);
+      recordVersion(key);
       set(formatObjectKey(key), undefined);
     },
     restarted() {

@@ -44,7 +44,7 @@ test.each([
 ] as const)("a change affects $given", ({ sets, key, readers }) => {
   const index = createReaders();
   for (const [uid, reads] of sets) index.set(uid, reads);
-  expect([...index.of(key)].sort()).toEqual(readers);
+  expect([...index.find(key)].sort()).toEqual(readers);
 });
 
 test.each([{ reads: ["a", "b"] }, { reads: "all" as const }])(
@@ -54,6 +54,6 @@ test.each([{ reads: ["a", "b"] }, { reads: "all" as const }])(
     index.set("x", reads);
     index.delete("x");
     index.delete("never there");
-    expect([...index.of("a")]).toEqual([]);
+    expect([...index.find("a")]).toEqual([]);
   },
 );
