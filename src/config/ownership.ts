@@ -148,7 +148,7 @@ function buildClaim({ name, cloud }: ConfiguredCluster): NamedClaim | undefined 
 
 function buildHeldEntry({ name, claim }: NamedClaim, other: NamedClaim): FaultyEntry {
   const mark = claim.marks.find((each) => other.claim.marks.includes(each)) ?? "";
-  const message = `${mark} in the ${claim.place} is that of cluster ${other.name}, which is served: this entry is held, as each would take the other's machines and load balancers for its own. Give both a network of their own, or this one another mark`;
+  const message = `${mark} in the ${claim.place} belongs to cluster ${other.name}, which is served: this entry is held, because each cluster would treat the other's machines and load balancers as its own. Configure a separate network for each, or another mark for this one`;
   return {
     name,
     held: "SameOwnership",

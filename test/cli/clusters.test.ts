@@ -61,13 +61,13 @@ describe("clusters check", () => {
     ]);
     expect(stdout.trim().split("\n")).toEqual([
       expect.stringMatching(
-        /^clusters.yaml: cluster green: cloud: tag kubernetes.io\/cluster\/prod in the account 111111111111, region eu-central-1 is that of cluster blue, .* held/,
+        /^clusters.yaml: cluster green: cloud: tag kubernetes.io\/cluster\/prod in the account 111111111111, region eu-central-1 belongs to cluster blue, .* held/,
       ),
       expect.stringMatching(
         /^clusters.yaml: cluster grey: warning: cloud: machines in the network 1 .* cluster red is in that network/,
       ),
     ]);
-    expect((await clusters("list")).stdout).toMatch(/\ngreen {2}faulty: .* is that of cluster blue/);
+    expect((await clusters("list")).stdout).toMatch(/\ngreen {2}faulty: .* belongs to cluster blue/);
   });
 
   test("names every fault of entries and sign-ins, and ends with 1", async () => {

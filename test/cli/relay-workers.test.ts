@@ -138,7 +138,7 @@ describe("the published relay with several clusters", () => {
       await waitUntilTrue("events of the others", () => invoked.has("blue") && invoked.has("red"));
       const [status, said] = await page("/readyz/clusters/green");
       expect([status, said]).toEqual([503, expect.stringContaining("SameOwnership: ")]);
-      expect(said).toContain("is that of cluster blue");
+      expect(said).toContain("belongs to cluster blue");
       const labels = '{cluster="green",reason="SameOwnership"}';
       expect(await valueIn(`serverless_ccm_cluster_held${labels}`)).toBe(1);
       expect(invoked.has("green")).toBe(false);

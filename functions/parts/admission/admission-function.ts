@@ -116,7 +116,7 @@ async function reviewService(
   const { namespace, name } = service.metadata;
   const facts = { cluster: cluster.name, requestId: context.awsRequestId, namespace, name };
   if (answer?.kind !== "observed") {
-    const { code, message } = answer ?? { code: "Unavailable", message: "the cloud said nothing" };
+    const { code, message } = answer ?? { code: "Unavailable", message: "the cloud gave no answer" };
     log({ level: "warn", event: "ReviewUnanswered", ...facts, code, message });
     // The quota prevented the request; that proves nothing about the Service.
     if (code === "Throttled") return respond(200, buildAdmissionResponse(review, undefined));

@@ -92,7 +92,7 @@ interface GivenRole {
 }
 
 const ROLES_MISSING =
-  "is missing: give the role of each identity, such as node=ARN, or by --roles-from what the deployment says of them";
+  "is missing: give the role of each identity, such as node=ARN, or the outputs of the deployment with --roles-from";
 
 /** A flag and its value: an identity, = and an ARN. */
 interface RoleText {

@@ -113,7 +113,7 @@ function checkEntries(entries: readonly IssuerEntry[], minor: number): ConfigErr
       if (before !== undefined)
         faults.push({
           path: `${formatJwtPath(index)}.issuer.${key}`,
-          message: `is that of ${formatJwtPath(before)}, too`,
+          message: `repeats the value of ${formatJwtPath(before)}`,
         });
       else if (value !== "") seen.set(value, index);
     }

@@ -86,7 +86,7 @@ function parseObservation(answer: Answer | undefined): Answer | undefined {
   if (answer?.kind !== "observed" || answer.pass !== undefined) return answer;
   const parsed = RouteState.safeParse(answer.state);
   if (parsed.success) return { kind: "observed", state: parsed.data };
-  return { kind: "error", code: "Invalid", message: "what the cloud says of routes cannot be read" };
+  return { kind: "error", code: "Invalid", message: "the cloud's answer about routes is invalid" };
 }
 
 /** Returns the facts after a write, and records that it was tried. */

@@ -56,7 +56,7 @@ export function decideRoutes(subject: RouteSubject, context: DecisionContext): D
   const nodes = selectRouteNodes(related);
   if (nodes === undefined) return retry(reference, NODES_UNKNOWN, 5);
   if (answer === undefined || answer.kind === "error") {
-    const because = answer ?? { code: "Unavailable", message: "the cloud said nothing" };
+    const because = answer ?? { code: "Unavailable", message: "the cloud gave no answer" };
     const { code, message } = because;
     return retry(reference, { code, message }, toIssue({ code, message }).afterSeconds);
   }

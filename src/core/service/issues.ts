@@ -151,7 +151,7 @@ export const ISSUES = {
     `There is no pool of addresses for the Service: the ConfigMap with the pools is missing, or has none for its namespace. ${ASK}`,
   ),
   InvalidPool: buildMessageTemplate(
-    `What the ConfigMap says of pools and addresses cannot be read, and no address is given before that is mended. ${ASK}`,
+    `The ConfigMap of pools and addresses is invalid, and no address is given before it is repaired. ${ASK}`,
   ),
   LoadBalancerRefused: buildMessageTemplate(
     `The load balancer cannot be made as the Service asks for. ${ASK}`,

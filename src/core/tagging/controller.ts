@@ -169,7 +169,7 @@ function getRetrySeconds(code: string): number {
     : WAIT_SECONDS.passing;
 }
 
-const NOT_ASKED: Reason = { code: "NoAnswer", message: "the cloud said nothing of the cluster's tags" };
+const NOT_ASKED: Reason = { code: "NoAnswer", message: "the cloud gave no answer about the cluster's tags" };
 
 const INCOMPLETE: Reason = {
   code: "NodesIncomplete",

@@ -409,7 +409,7 @@ test.each<[string, AuthenticationConfigFlags, readonly RegExp[]]>([
       issuer: [`111122223333=${URL}`, `444455556666=${URL}`],
       role: [`node=${roleOf("node")}`, `relay=${roleOf("relay", "444455556666")}`],
     },
-    [/^jwt\[1\].issuer.url: is that of jwt\[0\]/],
+    [/^jwt\[1\].issuer.url: repeats the value of jwt\[0\]/],
   ],
   [
     "invalid names, audiences and times",

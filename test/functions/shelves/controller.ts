@@ -29,7 +29,7 @@ const Wish = z.object({
 });
 type Wish = z.output<typeof Wish>;
 
-/** What the cloud says of a wish, as far as this controller knows it. */
+/** The part of the cloud's answer about a wish that this controller reads. */
 type Answer = { readonly kind: "observed"; readonly state: unknown } | { readonly kind: "error" };
 
 /** Where the numbers of shelves are reserved: one ConfigMap for all wishes. */
@@ -104,7 +104,7 @@ function decideWish({ object, answer }: Subject<Wish, Answer>, number: number): 
   const reference = toReference(CONFIG_MAPS, object);
   const { name, uid, deletionTimestamp } = object.metadata;
   if (answer?.kind !== "observed") {
-    return retry(reference, { code: "NoAnswer", message: "the cloud said nothing" }, 1);
+    return retry(reference, { code: "NoAnswer", message: "the cloud gave no answer" }, 1);
   }
   const shelf = answer.state as Shelf | null;
   const action = (named: string, parameters: Record<string, unknown>): CloudAction => ({

@@ -120,7 +120,7 @@ type ServiceOwner =
   | { readonly kind: "free"; readonly because: string }
   | { readonly kind: "other"; readonly because: string };
 
-/** Finds the owner. `isElsewhere` is what the cloud's model says of its annotations and class. */
+/** Finds the owner. `isElsewhere`: the cloud's model assigns its annotations or class to another controller. */
 function findServiceOwner(
   service: Service,
   {

@@ -163,7 +163,7 @@ function buildInUseIssue(service: Service, holder: string): Issue {
     field: FIELD,
     value,
     allowed: IS_NAME.test(holder) ? `an address that Service ${holder} does not have` : ANOTHER,
-    detail: `it is that of Service ${holder}`,
+    detail: `Service ${holder} has it`,
   };
 }
 

@@ -218,7 +218,7 @@ function checkPool(
 function buildInUseIssue({ namespace, name }: Holder, field: string, value: string | undefined): Issue {
   const holder = `${namespace}/${name}`;
   const allowed = `an address that Service ${holder} does not have`;
-  return { code: "AddressInUse", field, value, allowed, detail: `it is that of Service ${holder}` };
+  return { code: "AddressInUse", field, value, allowed, detail: `Service ${holder} has it` };
 }
 
 /** Builds the issue of a failed choice from its code. */

@@ -44,9 +44,9 @@ const NOT_CONFIGURED: Reason = {
 
 const SERVICES_UNKNOWN: Reason = { code: "ServicesUnknown", message: "the event came without the Services" };
 
-const NOT_ASKED: Reason = { code: "Unavailable", message: "the cloud said nothing of firewalls" };
+const NOT_ASKED: Reason = { code: "Unavailable", message: "the cloud gave no answer about firewalls" };
 
-const UNREADABLE: Reason = { code: "Invalid", message: "what the cloud says of firewalls cannot be read" };
+const UNREADABLE: Reason = { code: "Invalid", message: "the cloud's answer about firewalls is invalid" };
 
 const DIFFERS: Reason = {
   code: "FirewallDiffers",

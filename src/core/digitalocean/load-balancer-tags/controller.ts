@@ -63,7 +63,7 @@ function decideTags(
   }
   const state = TagsState.safeParse(answer.state).data;
   if (state === undefined) {
-    const message = "what the cloud says of load balancers' tags cannot be read";
+    const message = "the cloud's answer about load balancers' tags is invalid";
     return retry(reference, { code: "Invalid", message }, UNANSWERED_SECONDS);
   }
   const { lacking, unproven } = state;

@@ -19,7 +19,7 @@ export interface KnownAudit {
   readonly orphans: FoundOrphans;
   /** What several load balancers share, in the form that the cloud's model reads. */
   readonly shared?: unknown;
-  /** The orphan whose turn it is, and its current state. */
+  /** The next orphan to delete, and its current state. */
   readonly removable: { readonly holding: Holding; readonly state: unknown } | undefined;
   /** The attempted actions, such as writing and removing marks, by `formatActionKey`. */
   readonly tried: ReadonlySet<string>;
@@ -27,7 +27,7 @@ export interface KnownAudit {
   readonly failure: Reason | undefined;
 }
 
-/** Returns the facts of an audit; `model` is the cloud's. */
+/** Returns the facts of an audit; `model` is the load balancer model of the cluster's cloud. */
 export function buildAudit(
   answer: OrphanAnswer | undefined,
   model: LoadBalancerModel,
@@ -44,12 +44,12 @@ export function buildAudit(
   if (!read.success)
     return createUnknownAudit(
       "Invalid",
-      "what the cloud says of load balancers cannot be read",
+      "the cloud's answer about load balancers is invalid",
       UNANSWERED_SECONDS,
     );
   const { holdings, removable, shared } = read.data;
-  // A Service of another type holds a load balancer only while it carries our marks; an entry of the records
-  // is never held by it.
+  // A Service of another type than LoadBalancer keeps its former load balancer while it has our finalizer or
+  // annotation. It never keeps an entry in the cluster's records.
   const holders = isDropping(model) ? living.filter(({ isPlain }) => !isPlain) : living.filter(isHolder);
   const orphans = findOrphans(holdings, holders);
   const holding = orphans.gone.find(({ id }) => id === removable?.id);
@@ -83,7 +83,7 @@ export function formatActionKey({ action, target }: Pick<CloudAction, "action" |
 
 const UNANSWERED_SECONDS = 60;
 
-const NOT_ASKED: Reason = { code: "Unavailable", message: "the cloud said nothing of load balancers" };
+const NOT_ASKED: Reason = { code: "Unavailable", message: "the cloud gave no answer about load balancers" };
 
 interface DoneAction extends DoneWrite {
   readonly write: CloudAction;
@@ -93,7 +93,7 @@ function selectCloudActions(done: DoneWrite): DoneAction[] {
   return done.write.on === "cloud" ? [{ ...done, write: done.write }] : [];
 }
 
-/** Mark actions apply to every holding; actions that require an absent Service apply to that holding only. */
+/** Applies an action that requires an absent Service to the state of its holding. Other actions only write marks. */
 function applyActions(model: LoadBalancerModel, state: unknown, { write, result }: DoneAction): unknown {
   return write.precondition.absent === undefined ? state : model.applyResult(state, write, result);
 }
@@ -111,9 +111,9 @@ export interface FoundOrphans {
   /** Load balancers whose Service is gone while another Service has its name. They are only reported. */
   readonly replaced: readonly Holding[];
   /**
-   * The visibility probe: a load balancer whose name contains the uid of an existing Service. That is no
-   * coincidence of names, so cloud, region and cluster tag belong to the cluster whose Services these are.
-   * Undefined if no such load balancer exists.
+   * The result of the visibility probe: a load balancer whose name contains the uid of an existing Service. Such a
+   * name is never a coincidence. So the cloud, the region and the cluster tag are those of this cluster. Undefined
+   * if no such load balancer exists.
    */
   readonly control: Holding | undefined;
 }
@@ -123,7 +123,7 @@ export function findOrphans(holdings: readonly Holding[], living: readonly Livin
   const keys = new Set(living.map(({ key }) => key));
   const named = new Set(living.flatMap(({ loadBalancerID }) => loadBalancerID ?? []));
   const uids = new Map<number, Set<string>>();
-  const isUidOf = (beginning: string): boolean => {
+  const isKnownUid = (beginning: string): boolean => {
     const { length } = beginning;
     const prefixes = uids.get(length) ?? new Set(living.map(({ uid }) => uid.slice(0, length)));
     uids.set(length, prefixes);
@@ -135,9 +135,9 @@ export function findOrphans(holdings: readonly Holding[], living: readonly Livin
   let control: Holding | undefined;
   for (const holding of holdings) {
     const { service, uid, isPart } = holding;
-    const isOfLiving = uid !== undefined && isUidOf(uid);
-    if (isOfLiving && isPart === undefined) control ??= holding;
-    if (service === undefined || isOfLiving || named.has(holding.id)) retained.push(holding);
+    const isOfExisting = uid !== undefined && isKnownUid(uid);
+    if (isOfExisting && isPart === undefined) control ??= holding;
+    if (service === undefined || isOfExisting || named.has(holding.id)) retained.push(holding);
     else if (!keys.has(service)) gone.push(holding);
     else if (uid !== undefined && isPart === undefined) replaced.push(holding);
     else retained.push(holding);

@@ -38,8 +38,8 @@ import {
 
 /**
  * Decides on load balancers whose Service no longer exists. By default they are only reported. If the
- * operator enables deletion, one audit marks them, and a later one deletes the one whose turn it is. Each
- * time this needs a visibility probe and the complete list of Services.
+ * operator enables deletion, one audit marks them, and later ones delete them, one at a time. Each
+ * step needs a visibility probe and the complete list of Services.
  */
 export function decideOrphans(
   object: ClusterObject,
@@ -101,8 +101,8 @@ export function decideOrphans(
 }
 
 /**
- * A shared resource without users is no orphan of a Service: it is removed also when orphan deletion is
- * disabled.
+ * Removes shared resources without users. They are not orphans of a Service, so this does not depend on
+ * `deleteOrphaned`.
  */
 function tidyShared(
   object: ClusterObject,
@@ -112,7 +112,7 @@ function tidyShared(
 ): Decision | undefined {
   const actions = shared === undefined ? [] : (orphans.tidyShared?.(shared, now, settings) ?? []);
   const open = actions.filter((action) => !tried.has(formatActionKey(action)));
-  const message = `${open.length} changes of what several load balancers share, or have shared`;
+  const message = `${open.length} changes of resources that several load balancers share or have shared`;
   return change(
     toReference(NAMESPACES, object),
     open.map((each) => buildAction(object, each)),

@@ -35,7 +35,7 @@ export function parseOrphanMark(text: string | undefined): OrphanMark | undefine
   return { sinceMs: Date.parse(since), fromMs: Date.parse(from) };
 }
 
-/** Returns whether the turn of a marked orphan is now. */
+/** Returns whether a marked orphan may be deleted now: its turn has begun and is not over. */
 export function isTurn({ fromMs }: OrphanMark, nowMs: number): boolean {
   return fromMs <= nowMs && nowMs < fromMs + TURN_MS;
 }
@@ -45,7 +45,7 @@ export function isPending({ fromMs }: OrphanMark, nowMs: number): boolean {
   return nowMs < fromMs + TURN_MS;
 }
 
-/** Returns the marked orphan whose turn it is: of several, the first one among those with the same turn. */
+/** Returns the marked orphan that may be deleted now: of several, the one whose turn began first. */
 export function selectOldestMark<Marked extends Pick<Holding, "id" | "mark">>(
   holdings: readonly Marked[],
   nowMs: number,
