@@ -18,6 +18,7 @@ const RULES: readonly (readonly [pattern: RegExp, advice: string])[] = [
   [/\b(?:is|are) to be\b/gi, 'say "must", "will" or "needs"'],
   [/\bagain and again\b/gi, 'say "repeatedly", or how often'],
   [/\balso if\b/gi, 'say "even if"'],
+  [/(?:\/\*\*?|\/\/|^\s*\*) …/g, "a comment is a sentence of its own"],
   [/\/\*\* The same/gi, "name the thing that is documented"],
 ];
 

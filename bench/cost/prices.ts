@@ -44,10 +44,10 @@ export const Prices = z.strictObject({
   /** Without it, the cost of metrics is left out. */
   metrics: z
     .strictObject({
-      /** For a service that stores Prometheus' samples, the first samples of a month … */
+      /** How many samples of a month have the first price, at a service that stores Prometheus' samples. */
       firstSamples: z.number().positive(),
       sample: createPriceSchema("10 million samples"),
-      /** … and those beyond. */
+      /** The price of samples beyond the first ones. */
       furtherSample: createPriceSchema("10 million samples"),
       cloudWatchMetric: createPriceSchema("metric and month"),
       cloudWatchAlarm: createPriceSchema("alarm and month"),

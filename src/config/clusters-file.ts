@@ -62,10 +62,7 @@ export function isFile(reference: string): boolean {
   return !/^(ssm|kubernetes):/.test(reference);
 }
 
-/**
- * Formats faults in one line, each in the style of compilers: `clusters.yaml:12:5: cluster tenant-b: server:
- * …`.
- */
+/** Formats faults in one line, each in the style of compilers: `clusters.yaml:12:5: cluster tenant-b: …`. */
 export function formatFaults(file: string, faults: readonly ClustersFileIssue[]): string {
   return faults.map((fault) => formatFault(file, fault)).join("; ");
 }

@@ -22,9 +22,9 @@ export interface SenderOptions {
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** When it is aborted, nothing more is sent … */
+  /** When it is aborted, the sender sends nothing more. */
   readonly signal: AbortSignal;
-  /** … and when this one is, what is in flight is abandoned. */
+  /** When it is aborted, the sender abandons invocations in flight. */
   readonly giveUp: AbortSignal;
   /** The cluster's invocations in flight, over all controllers. */
   readonly semaphore: Semaphore;

@@ -11,13 +11,13 @@ export interface RequestSpans {
   end(): void;
 }
 
-/** Limit of single requests with their own spans, … */
+/** The maximum of single requests with spans of their own. */
 const MAX_SINGLE = 50;
 
-/** … of names with many requests, … */
+/** The maximum of names with many requests. */
 const MAX_NAMES = 8;
 
-/** … and of requests within each name. */
+/** The maximum of requests with spans of their own within each name. */
 const MAX_ALIKE = 10;
 
 /** The name for requests beyond these names. */

@@ -12,6 +12,7 @@ test.each([
   ],
   ["a.ts", "// Two nodes are to be deleted.", ['"are to be": say "must", "will" or "needs"']],
   ["a.ts", "// It asks again and again.", ['"again and again": say "repeatedly", or how often']],
+  ["a.ts", "/** … and no longer. */", ['"/** …": a comment is a sentence of its own']],
   ["a.md", "It stays, also if it is empty.", ['"also if": say "even if"']],
   ["a.md", `${"word ".repeat(25)}end`, ["the line is longer than 120 characters"]],
   ["a.md", `| ${"word ".repeat(25)}end |`, []],

@@ -15,9 +15,9 @@ interface Timer {
   cancelReal: () => void;
 }
 
-/** The interval of checks for progress … */
+/** The interval of checks for progress. */
 const LOOK_MS = 6;
-/** … and the required number of checks without progress in a row: a recent write may still be on its way. */
+/** The required number of checks without progress in a row: a recent write may still be on its way. */
 const LOOKS = 3;
 /** The required number if no planned work is known, because news of it may be on its way. */
 const LOOKS_UNTOLD = 10;

@@ -41,10 +41,10 @@ export interface Ec2EventResult {
   readonly because?: Reason;
 }
 
-/** Limit of clusters searched for an instance that no longer has an ownership tag, … */
+/** The maximum of clusters searched for an instance that no longer has an ownership tag. */
 const MAX_CLUSTERS = 100;
 
-/** … so many at a time. */
+/** How many of these clusters are searched at a time. */
 const AT_ONCE = 8;
 
 /**

@@ -51,9 +51,9 @@ export interface Ec2Server {
   setState(id: string, state: InstanceStateName): void;
   /** Forgets an instance, as EC2 does about an hour after its end. */
   remove(id: string): void;
-  /** Shows an instance at once … */
+  /** Shows an instance at once. */
   reveal(id: string): void;
-  /** … or hides it until it is revealed. */
+  /** Hides an instance until `reveal`. */
   hide(id: string): void;
   /** Changes behaviours from now on; missing keys stay unchanged. */
   set(behaviour: Behaviour): void;

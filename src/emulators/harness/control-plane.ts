@@ -60,11 +60,9 @@ export interface ControlPlane {
   /** Stops the API server but not its store; `start` starts it again on the same port. */
   stopServer(signal?: "SIGTERM" | "SIGKILL"): Promise<void>;
   startServer(): Promise<void>;
-  /** Saves a copy of the store … */
+  /** Saves a copy of the store. */
   backup(): Promise<string>;
-  /**
-   * … and restores the store from it, under a running relay: versions seen since are then from the future.
-   */
+  /** Restores the store from a copy, under a running relay: versions seen since are then from the future. */
   restore(backup: string): Promise<void>;
   /** Ends everything; no process and no socket is left. */
   close(): Promise<void>;

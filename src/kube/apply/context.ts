@@ -63,9 +63,9 @@ export interface ApplyContext {
   readonly monotonicMs: () => number;
   /** Running totals. */
   readonly usage: { -readonly [Count in keyof ClusterUsage]: ClusterUsage[Count] };
-  /** Set once no object of this batch can be written … */
+  /** Set once no object of this batch can be written. */
   halted: Stop | undefined;
-  /** … and abandons what is then in flight. */
+  /** Sets `halted` and abandons requests in flight. */
   readonly halt: (stop: Stop) => void;
   /** Requests without an answer, or with an unreadable one. */
   unanswered: number;

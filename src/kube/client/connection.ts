@@ -33,9 +33,9 @@ export interface ConnectionOptions extends TlsCredentials {
   readonly connectTimeoutMs: number;
   /** The addresses that may be connected to. Default: any. */
   readonly judgeAddress?: JudgeAddress | undefined;
-  /** Interval of PINGs while streams are open … */
+  /** Interval of PINGs while streams are open. */
   readonly pingIntervalMs: number;
-  /** … and the time after one without any data before the connection counts as dead. */
+  /** After a PING without any data for this long, the connection counts as dead. */
   readonly pingTimeoutMs: number;
   readonly now: () => number;
 }

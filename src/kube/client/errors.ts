@@ -122,9 +122,9 @@ export type LimitName =
   | "watchLineBytes"
   /** JSON values of one watch line. */
   | "watchLineValues"
-  /** Tiny chunks of a watch … */
+  /** Tiny chunks of a watch. */
   | "watchPieces"
-  /** … or an answer. */
+  /** Tiny chunks of an answer. */
   | "answerPieces"
   /** Watch events a second. */
   | "watchPace"

@@ -14,10 +14,10 @@ export interface PageSize {
   fits(objects: number, characters: number, maxBytes: number): void;
 }
 
-/** A page twice as large is still easy to read below this part of the limit … */
+/** A page below this part of the limit may double: the next one is still easy to read. */
 const GROWS_BELOW = 1 / 3;
 
-/** … but one failed page may cost as much as all these together, if a few objects among many are large. */
+/** Pages grow only after so many easy ones: if a few objects are large, one failed page costs as much as all these. */
 const GROWS_AFTER_PAGES = 8;
 
 /** Starts with pages of 500 or of the given size, and never exceeds it. */

@@ -19,9 +19,9 @@ const BURST_PER_OBJECT = 8;
 const BYTES_PER_EVENT = 16 * 1024;
 /** One wait covers many events. */
 const SHORTEST_WAIT_MS = 20;
-/** A wait of this length is no longer a burst … */
+/** After waits for this long, the watch counts as held back: this is longer than a burst. */
 const HELD_AFTER_MS = 5_000;
-/** … and ends after this time without a wait. */
+/** After this time without a wait, the watch no longer counts as held back. */
 const RELEASED_AFTER_MS = 2_000;
 
 /** Creates a limiter with a full burst. */

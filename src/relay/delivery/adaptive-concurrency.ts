@@ -46,10 +46,10 @@ const STEP_MS = 25;
 /** A step raises the level by this part. The platform refuses the excess. */
 const STEP_PART = 1 / 4;
 
-/** After a refusal, this many invocations must be accepted before the level rises: about 5 % are refused … */
+/** After a refusal, this many invocations must be accepted before the level rises: about 5 % are refused. */
 const ACCEPTED_PER_REFUSAL = 20;
 
-/** … or this time must pass, because a limit may be lifted while little is sent. */
+/** After this time without a refusal the level may rise in any case: a limit may be lifted while little is sent. */
 const HOLD_MS = 30_000;
 
 /**
@@ -65,10 +65,10 @@ const PART_FOR_QUICK = 1 / 4;
  */
 const SUDDEN_MS = 3_000;
 
-/** The longest wait while the circuit is open: one trial every few seconds for all clusters is no load … */
+/** The longest wait while the circuit is open: one trial every few seconds for all clusters is no load. */
 const WAIT_LIMIT_MS = 5_000;
 
-/** … and the longest wait where only an operator's action helps. */
+/** The longest wait after a refusal that only an operator can end. */
 const DENIED_WAIT_LIMIT_MS = 30_000;
 
 /**

@@ -31,13 +31,16 @@ const LEAST_MS = 1_000;
 /** An invocation that takes longer is slow: a batch of a hundred takes a tenth of it. */
 const SLOW_MS = 5_000;
 
-/** After a slow or failed invocation, a cluster has one permit at a time for this long … */
+/**
+ * After a slow or failed invocation, a cluster has one permit at a time for this long, or until enough invocations
+ * are quick and successful: one at first.
+ */
 const FORGIVEN_AFTER_MS = 60_000;
 
-/** … or until one is quick and successful. If it happens again within this time, twice as many must be … */
+/** If a cluster is slow again within this time, twice as many invocations must be quick and successful. */
 const REPEATED_MS = 600_000;
 
-/** … up to this number. */
+/** The maximum of quick and successful invocations that a slow cluster needs. */
 const MAX_OWED = 32;
 
 /** Creates the limiter of a cluster without history. */

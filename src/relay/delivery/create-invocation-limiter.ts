@@ -65,7 +65,7 @@ export function createInvocationLimiter({
   const accounts = new Map<string, LimiterAccount>();
   /** In order of arrival, by the function to call. */
   const waiting = new Map<() => void, WaitingInvocation>();
-  /** The waiter whose turn it is; it passes those that wait. */
+  /** The waiter that is next; it passes those that wait. */
   let called: (() => void) | undefined;
   let isCalling = false;
   let timer: { readonly atMs: number; readonly cancel: () => void } | undefined;

@@ -75,30 +75,35 @@ interface Quota {
   spacingMs(): number;
 }
 
-/** Calls that wait inside a function cost money, so batches wait instead: this far apart at first … */
+/**
+ * The shortest time between two batches while calls wait inside functions: waiting there costs money, so the batches
+ * wait instead.
+ */
 const SPACING_BASE_MS = 50;
 
-/** … further apart while calls still wait, up to this limit … */
+/** The longest time between two batches. */
 const SPACING_LIMIT_MS = 500;
 
+/** The time between two batches grows by this factor while calls still wait. */
 const SPACING_GROWTH = 1.25;
 
-/** … and closer again with each invocation without waiting calls. */
+/** The time between two batches shrinks by this factor with each invocation without waiting calls. */
 const SPACING_DECAY = 0.97;
 
-/** The ceiling of a throttled account falls at most once in this time: one burst counts once … */
+/** The ceiling of a throttled account falls at most once in this time, so that one burst counts once. */
 const LOWER_EVERY_MS = 1_000;
 
 /**
- * … by this many times the throttled part of an invocation's calls, and by half at most. A single throttle
- * among many calls shows that the quota is fully spent. The function has already slowed down for it; a second
+ * The ceiling falls by this many times the throttled part of an invocation's calls. A single throttle among many
+ * calls shows that the quota is fully spent. The function has already slowed down for it; a second
  * reduction would leave most of the quota unused.
  */
 const LOWER_FOR_PART = 5;
 
+/** The ceiling falls by this part at most. */
 const LOWER_LIMIT = 1 / 2;
 
-/** … and rises by this much for every second without a throttle. */
+/** The ceiling rises by this much for every second without a throttle. */
 const GROWTH_PER_SECOND = 0.01;
 
 /**

@@ -47,9 +47,9 @@ export type ControllerNote =
 export interface Recovery {
   readonly kind: "recovered";
   readonly resource: string;
-  /** The code of the last failure … */
+  /** The code of the last failure; undefined after a limit. */
   readonly code?: string | undefined;
-  /** … or the limit that was in force. */
+  /** The limit that was in force; undefined after a failure. */
   readonly limit?: LimitName | undefined;
   /** The time since it first failed, or since the limit applied. */
   readonly durationMs: number;

@@ -228,12 +228,12 @@ interface LiveReplicas {
   longSilent(nowMs: number): { readonly name: string; readonly version: string } | undefined;
 }
 
-/** A replica whose renewals were not seen for this long is gone … */
+/** A replica counts as gone if this replica has seen no renewal of it for this long (see `OWN_RENEWALS`, too). */
 export const LEASE_MS = 5_000;
 
 /**
- * … provided that this many renewals of this replica have come back since. If no replica can renew, none is
- * declared gone.
+ * The number of its own renewals that must succeed in that time before a replica declares another one gone. So no
+ * replica is declared gone while none can renew.
  */
 const OWN_RENEWALS = 4;
 

@@ -20,9 +20,9 @@ export interface QueueState {
 
 /** How long the batches of a queue wait for more objects, in milliseconds. */
 export interface Linger {
-  /** A batch waits for others at most this long while a permit is free … */
+  /** The longest time that a batch waits for more objects while a permit is free. */
   readonly lingerMs: number;
-  /** … and no longer than this after its last arrival, unless batches follow closely. */
+  /** The longest time that it waits after its last object arrived, unless batches follow closely. */
   readonly quietMs: number;
   /**
    * Batches follow closely if the previous one closed less than this ago. Then more will come, and a call to

@@ -19,9 +19,9 @@ export interface Work {
   readonly earliestMs: number;
   /** Why it is not done yet; undefined before the first try. */
   readonly wait: WaitReason | undefined;
-  /** The compared fields of the snapshot, as the watch shows them … */
+  /** The compared fields of the snapshot, as the watch shows them. */
   readonly fingerprint: string | undefined;
-  /** … and as they were at the last try, after its writes. */
+  /** The compared fields at the last try, after its writes. */
   readonly tried: Attempt | undefined;
   /** What the object requests, as the watch shows it; undefined if the controller does not define it. */
   readonly demand: string | undefined;

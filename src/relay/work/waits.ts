@@ -40,10 +40,10 @@ const ASKED_FROM_MS = 250;
 
 const ASKED_TO_MS = 10 * 60_000;
 
-/** A wait may end up to this much of it later, so that objects go together … */
+/** A wait may last longer by this part, so that objects go together. */
 const LATER_BY = 1 / 8;
 
-/** … and up to this much more, so that clusters which fail together spread out. */
+/** A wait may last longer by up to this part more, so that clusters that fail together spread out. */
 const APART_BY = 1 / 32;
 
 const MIN_BACK_OFF_MS = 250;

@@ -56,9 +56,9 @@ export const MAX_EXTRA_WORKERS = 8;
 const QUARANTINE_BASE_MS = 10_000;
 const QUARANTINE_LIMIT_MS = 600_000;
 
-/** This often in `MEMORY_MS`, the clusters of a dead worker restart at once; after that … */
+/** How often in `MEMORY_MS` the clusters of a dead worker restart at once; further restarts wait `RESTART_MS`. */
 const DEATHS_AT_ONCE = 8;
-/** … this long after the death. */
+/** The time from a worker's death to a restart that is not immediate. */
 const RESTART_MS = 10_000;
 
 /**

@@ -9,10 +9,10 @@ export interface LogBatches {
   close(): void;
 }
 
-/** Lines wait this long for others … */
+/** How long a line waits for others. */
 const GATHER_MS = 100;
 
-/** … and beyond this many only their number is sent: a worker's log must not keep the main thread busy. */
+/** Beyond this many lines, only their number is sent: a worker's log must not keep the main thread busy. */
 const MAX_LINES = 500;
 
 /** Creates a sender of lines in batches, at most ten batches a second. */

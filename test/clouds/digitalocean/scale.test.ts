@@ -185,9 +185,9 @@ describe("a list", () => {
     const droplets = addMany(250);
     const [gpu] = addMany(1, { gpu: true }) as [FakeDroplet];
     const cloud = world.cloud();
-    // Both lists are known, …
+    // Both lists are known.
     expect(await ask(cloud, [buildNode({ name: "unknown" })])).toEqual(["not-found"]);
-    // … and a page of the newer one is missing, with another droplet of that name.
+    // A page of the newer list is missing, with another droplet of that name.
     Object.assign(droplets[249] as FakeDroplet, { name: gpu.name });
     world.pass(20);
     world.fake.fault = ({ query }) => (query["page"] === "2" ? { status: 500, body: "" } : undefined);

@@ -24,9 +24,9 @@ export interface FakeApi extends Transport {
   /** Sends raw bytes to all open watches. */
   raw(bytes: Uint8Array | string): void;
   bookmark(): void;
-  /** The server ends all watches, in order … */
+  /** Ends all watches in an orderly way, as a server does. */
   endWatches(): void;
-  /** … or the connection breaks. */
+  /** Breaks the connection of all watches. */
   breakWatches(): void;
   /** Streams that are opened from now on are on another connection. */
   reconnect(): void;

@@ -167,10 +167,10 @@ describe("createLambdaInvoker", () => {
     { status: 503, type: "ServiceUnavailableException", code: "Unreachable" },
     { status: 502, type: "", code: "Unreachable" },
     { status: 502, type: "EC2ThrottledException", code: "Throttled" },
-    // What is wrong with one function stops no other …
+    // A fault of one function does not stop another.
     { status: 502, type: "KMSAccessDeniedException", code: "Denied" },
     { status: 409, type: "ResourceConflictException", code: "Denied" },
-    // … and what is wrong with one event stops nothing.
+    // A fault of one event stops nothing.
     { status: 400, type: "InvalidRequestContentException", code: "Rejected" },
     { status: 413, type: "RequestTooLargeException", code: "Rejected" },
   ])("maps $status $type to $code without a second request", async ({ status, type, code }) => {
