@@ -1,10 +1,15 @@
 import { csrDescriptor } from "#core/csr/descriptor.ts";
 import type { ControllerDescriptor } from "#core/descriptor.ts";
+import type { ControllerFlags } from "#core/flags.ts";
 import { nodeDescriptor } from "#core/node/descriptor.ts";
+import { nodeFlags } from "#core/node/settings.ts";
 import { nodeLifecycleDescriptor } from "#core/node-lifecycle/descriptor.ts";
 import { routeDescriptor } from "#core/route/descriptor.ts";
+import { routeFlags } from "#core/route/settings.ts";
 import { serviceDescriptor } from "#core/service/descriptor.ts";
+import { serviceFlags } from "#core/service/settings.ts";
 import { taggingDescriptor } from "#core/tagging/descriptor.ts";
+import { taggingFlags } from "#core/tagging/settings.ts";
 
 /** Every controller with a name of its own in `--controllers`, in listing order; a new one is a line here. */
 const LISTED = [
@@ -23,6 +28,14 @@ export const CONTROLLER_SETTINGS = {
   ...routeDescriptor.settings,
   ...taggingDescriptor.settings,
 };
+
+/** The flags of all controllers, in the order of the help; a controller with flags is a line here. */
+export const CONTROLLER_FLAGS: readonly ControllerFlags[] = [
+  nodeFlags,
+  serviceFlags,
+  routeFlags,
+  taggingFlags,
+];
 
 /** The functions that have a controller. */
 export type ControllerFunctionName = (typeof LISTED)[number]["functionName"];

@@ -18,7 +18,7 @@ export interface ControllerFlag {
   /** With the placeholder of its value, such as `--tags <list>`. */
   readonly option: string;
   readonly help: string;
-  /** What it sets in an entry, such as `tagging.tags`. */
+  /** What it sets in an entry, such as `routes.clusterCIDRs`. */
   readonly sets: string;
 }
 

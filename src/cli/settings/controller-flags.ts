@@ -1,18 +1,12 @@
 import type { Command } from "commander";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
+import { CONTROLLER_FLAGS } from "#core/descriptors.ts";
 import type { ControllerName } from "#core/event.ts";
-import type { ControllerFlags, FlagContext, TypedFlags } from "#core/flags.ts";
-import { nodeFlags } from "#core/node/settings.ts";
-import { routeFlags } from "#core/route/settings.ts";
+import type { FlagContext, TypedFlags } from "#core/flags.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
-import { serviceFlags } from "#core/service/settings.ts";
-import { taggingFlags } from "#core/tagging/settings.ts";
 import type { Watch } from "#core/watch.ts";
 import { NAMED_WATCHES } from "#core/watches.ts";
-
-/** The flags of all controllers, in the order of the help; a controller with flags is a line here. */
-const CONTROLLER_FLAGS: readonly ControllerFlags[] = [nodeFlags, serviceFlags, routeFlags, taggingFlags];
 
 /** Adds the flags that configure the controllers of the one cluster. */
 export function addControllerFlags(command: Command): Command {
