@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { LOG_EVENTS, LogLine } from "#core/log-line.ts";
 import { type LogFacts, logText } from "#core/log-text.ts";
+import { LOG_EVENTS, LogLine } from "#test/log-line.ts";
 
 /** Asserts that the written form of these lines is as the reference describes. */
 export function expectLogLines(lines: readonly LogFacts[]): void {

@@ -15,7 +15,7 @@ export interface ControllerFlags {
 
 /** One flag. */
 export interface ControllerFlag {
-  /** With the placeholder of its value, such as `--tags <list>`. */
+  /** With the placeholder of its value, such as `--cluster-cidr <list>`. */
   readonly option: string;
   readonly help: string;
   /** What it sets in an entry, such as `routes.clusterCIDRs`. */

@@ -1,4 +1,5 @@
 import type { ClusterStatus } from "#relay/cluster-relay.ts";
+import type { InvocationLimiterStatus } from "#relay/delivery/create-invocation-limiter.ts";
 
 /** Why a cluster cannot be followed as configured. It names files and keys, never their contents. */
 export interface ConfigurationFault {
@@ -30,4 +31,25 @@ const NOTHING = {
   due: { work: 0, look: 0 },
   limited: [],
   controllers: [],
+} as const;
+
+/**
+ * Adds to the state of clusters what only the invocation limiter knows: whose invocations are slow or fail.
+ */
+export function addSlowedClusters(
+  status: () => readonly FollowedCluster[],
+  limiter: () => Pick<InvocationLimiterStatus, "slowedClusters">,
+): () => readonly FollowedCluster[] {
+  return () => {
+    const slowed = new Set(limiter().slowedClusters);
+    if (slowed.size === 0) return status();
+    return status().map((each) =>
+      slowed.has(each.name) ? { ...each, limited: [...each.limited, UNRESPONSIVE] } : each,
+    );
+  };
+}
+
+const UNRESPONSIVE = {
+  limit: "unresponsive",
+  message: "its invocations are slow, fail or are lost; there is one at a time until they are well again",
 } as const;

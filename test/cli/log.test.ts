@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { log } from "#cli/relay/serve.ts";
-import { LogLine } from "#core/log-line.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
+import { LogLine } from "#test/log-line.ts";
 
 afterEach(() => vi.restoreAllMocks());
 

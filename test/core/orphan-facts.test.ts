@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { LogLine } from "#core/log-line.ts";
 import { buildOrphanFacts, ObjectReport, type Orphan } from "#core/report.ts";
+import { LogLine } from "#test/log-line.ts";
 
 const report = (orphans?: ObjectReport["orphans"]): ObjectReport =>
   ObjectReport.parse({ index: 0, outcome: "unchanged", because: { code: "UpToDate", message: "" }, orphans });

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { LogLine } from "#core/log-line.ts";
 import { logText } from "#core/log-text.ts";
 import { parseShellBlocks } from "#test/docs/shell-blocks.ts";
+import { LogLine } from "#test/log-line.ts";
 import { findProgram } from "#test/setup/find-program.ts";
 
 const run = promisify(execFile);

@@ -14,11 +14,11 @@ import {
   type PlatformState,
 } from "#relay/delivery/check-platform.ts";
 import { createInvocationLimiter } from "#relay/delivery/create-invocation-limiter.ts";
+import { addSlowedClusters } from "#relay/followed-cluster.ts";
 import { type Relay, type RelayCluster, startRelay } from "#relay/relay.ts";
 import { createFleetMetrics } from "#relay/report/fleet-metrics.ts";
 import { createProcessMetrics, mergeServedMetrics } from "#relay/report/metric.ts";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
-import { addSlowedClusters } from "#relay/report/slowed-clusters.ts";
 import { startRelayServer } from "#relay/server.ts";
 import type { Shard } from "#relay/sharding/shard.ts";
 import { createShardMetrics } from "#relay/sharding/shard-metrics.ts";

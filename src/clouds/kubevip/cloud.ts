@@ -1,7 +1,7 @@
 import type { Cloud } from "#clouds/cloud.ts";
 import type { KubeVipCloudConfig } from "#clouds/kubevip/config.ts";
 import { createLazyCapability } from "#clouds/lazy-capability.ts";
-import { createNodesWithoutCloud } from "#clouds/no-cloud/nodes-without-cloud.ts";
+import { createNodesWithoutCloud } from "#clouds/no-cloud/cloud.ts";
 import type { LoadCloudOptions } from "#clouds/provider.ts";
 
 /**

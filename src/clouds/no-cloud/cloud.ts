@@ -86,3 +86,28 @@ function toHostNetwork({ address }: NodeAddress): Cidr[] {
   const ip = parseIp(address);
   return ip === undefined ? [] : [{ family: ip.family, first: ip.value, length: ip.family === 4 ? 32 : 128 }];
 }
+
+/**
+ * Creates the node part of a cloud for load balancers only: nodes describe themselves, or are left to others.
+ */
+export function createNodesWithoutCloud(provider: string, nodes: "no-cloud" | "none"): Cloud {
+  return {
+    provider,
+    async instances(asked, { signal }) {
+      const answers = asked.map((node): InstanceAnswer => {
+        if (signal.aborted) return ABORTED;
+        return nodes === "none" ? LEFT : buildNoCloudAnswer(node, { scheme: provider });
+      });
+      return { answers, usage: { calls: {}, throttled: 0, waitedMs: 0 } };
+    },
+    async close() {},
+  };
+}
+
+/** Nodes that no cloud answers for are not changed. */
+const LEFT: InstanceAnswer = {
+  kind: "error",
+  code: "Unavailable",
+  message:
+    "nodes are left to others (cloud.nodes: none): take the node controllers out of the cluster's controllers",
+};

@@ -5,9 +5,9 @@ import { createHttpClient } from "#clouds/http/client.ts";
 import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { OciCloudConfig } from "#clouds/oci/config.ts";
-import { buildBaseUrls, type OciService } from "#clouds/oci/hosts.ts";
 import type { KeySource } from "#clouds/oci/private-key.ts";
 import { isNotFound, readErrorAt } from "#clouds/oci/read-error.ts";
+import { findRegion, getRealm, getRealmDomain } from "#clouds/oci/regions.ts";
 import { signRequests } from "#clouds/oci/sign.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import type { Sleep } from "#clouds/sleep.ts";
@@ -153,4 +153,24 @@ async function listAll(
     readPages.add(page);
   }
   return fault("Unavailable", `${template}: there are more than ${MAX_PAGES} pages`);
+}
+
+/** The parts of Oracle's API in use; compute and network share one. */
+export type OciService = "iaas" | "identity" | "loadBalancer" | "networkLoadBalancer";
+
+/** Builds the base URL of each: the configured one, else by region and realm. */
+export function buildBaseUrls({
+  auth,
+  endpoints = {},
+}: OciCloudConfig): Readonly<Record<OciService, string>> {
+  const region = findRegion(auth.region) ?? auth.region;
+  const domain = getRealmDomain(getRealm(auth.tenancy)) ?? "oraclecloud.com";
+  const iaas = endpoints.iaas ?? `https://iaas.${region}.${domain}`;
+  return {
+    iaas,
+    identity: endpoints.identity ?? `https://identity.${region}.oci.${domain}`,
+    loadBalancer: endpoints.loadBalancer ?? iaas,
+    networkLoadBalancer:
+      endpoints.networkLoadBalancer ?? `https://network-load-balancer-api.${region}.oci.${domain}`,
+  };
 }

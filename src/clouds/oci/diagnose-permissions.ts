@@ -1,8 +1,7 @@
 import { createMeter } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
-import type { OciApis } from "#clouds/oci/api.ts";
+import type { OciApis, OciService } from "#clouds/oci/api.ts";
 import { listCompartments, type OciCloudConfig } from "#clouds/oci/config.ts";
-import type { OciService } from "#clouds/oci/hosts.ts";
 import { BASES, GROUPS_PATH } from "#clouds/oci/load-balancers/operations.ts";
 import { ListedBalancer, Subnet } from "#clouds/oci/load-balancers/state.ts";
 import { isNotFound } from "#clouds/oci/read-error.ts";

@@ -26,7 +26,7 @@ import { canonicalizeIp } from "#core/cidr.ts";
 import type { Instance } from "#core/instance.ts";
 import { checkLabelValue } from "#core/label-syntax.ts";
 import type { NodeAddress } from "#core/node/node.ts";
-import { readAuthority } from "#platforms/secrets/read-authority.ts";
+import { readAuthority } from "#platforms/secrets/read-secret.ts";
 
 /** Dependencies of an OpenStack cloud that tests replace. */
 export interface OpenStackCloudOptions extends HttpCloudOptions {

@@ -10,7 +10,7 @@ import { checkOwnership } from "#clouds/openstack/ownership.ts";
 import type { Environment, LoadCloudOptions } from "#clouds/provider.ts";
 import { sleepFor } from "#clouds/sleep.ts";
 import { reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
-import { readAuthority } from "#platforms/secrets/read-authority.ts";
+import { readAuthority } from "#platforms/secrets/read-secret.ts";
 
 /** Checks the configuration of a cluster on OpenStack; rejects if its secret cannot be read. */
 export async function diagnoseOpenStack(

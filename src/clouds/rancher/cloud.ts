@@ -15,7 +15,7 @@ import { createMachinesCloud } from "#clouds/rancher/machines-cloud.ts";
 import { buildNodeAnswer } from "#clouds/rancher/node-answer.ts";
 import { readError } from "#clouds/rancher/read-error.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
-import { readAuthority } from "#platforms/secrets/read-authority.ts";
+import { readAuthority } from "#platforms/secrets/read-secret.ts";
 
 /** A management server is an API server: it has no documented quota, and we must not overload it. */
 const QUOTA = { burst: 40, refillPerSecond: 10 };

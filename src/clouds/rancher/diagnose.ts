@@ -8,7 +8,7 @@ import { type RancherCloudConfig, TOKEN_VARIABLE } from "#clouds/rancher/config.
 import { ApiGroup, CLUSTER_LABEL, Machine, MachinesPage } from "#clouds/rancher/list-machines.ts";
 import { readError } from "#clouds/rancher/read-error.ts";
 import { reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
-import { readAuthority } from "#platforms/secrets/read-authority.ts";
+import { readAuthority } from "#platforms/secrets/read-secret.ts";
 
 /**
  * Checks `existence: rancher`; undefined without that setting. Rejects if the token or a file cannot be read.

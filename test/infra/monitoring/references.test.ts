@@ -4,8 +4,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { LOG_EVENTS } from "#core/log-line.ts";
 import { withMetric } from "#functions/parts/sweep-function.ts";
+import { LOG_EVENTS } from "#test/log-line.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 const run = promisify(execFile);

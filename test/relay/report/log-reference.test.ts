@@ -2,7 +2,7 @@ import { globSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { LOG_EVENTS, LogLine } from "#core/log-line.ts";
+import { LOG_EVENTS, LogLine } from "#test/log-line.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { createUnfollowedCluster } from "#relay/followed-cluster.ts";
+import { addSlowedClusters, createUnfollowedCluster } from "#relay/followed-cluster.ts";
 import { buildClustersPage, describeReadiness } from "#relay/report/readiness.ts";
-import { addSlowedClusters } from "#relay/report/slowed-clusters.ts";
 
 const followed = (name: string) => ({
   ...createUnfollowedCluster(name, { code: "x", message: "x" }),

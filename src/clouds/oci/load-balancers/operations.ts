@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { ApiRequest } from "#clouds/http/api.ts";
-import type { OciService } from "#clouds/oci/hosts.ts";
+import type { OciService } from "#clouds/oci/api.ts";
 import type { LoadBalancerKind } from "#clouds/oci/load-balancers/annotations/table.ts";
 import type { CloudAction } from "#core/decision.ts";
 

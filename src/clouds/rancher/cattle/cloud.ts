@@ -19,8 +19,7 @@ import { readError } from "#clouds/rancher/read-error.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
-import { readAuthority } from "#platforms/secrets/read-authority.ts";
-import { readSecret } from "#platforms/secrets/read-secret.ts";
+import { readAuthority, readSecret } from "#platforms/secrets/read-secret.ts";
 
 /** The capacity of an environment's API is undocumented; it was made for interactive use. */
 const QUOTA = { burst: 200, refillPerSecond: 50 };

@@ -1,8 +1,7 @@
 import * as z from "zod";
 import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
-import type { OciApis } from "#clouds/oci/api.ts";
-import type { OciService } from "#clouds/oci/hosts.ts";
+import type { OciApis, OciService } from "#clouds/oci/api.ts";
 import type { LoadBalancerKind } from "#clouds/oci/load-balancers/annotations/table.ts";
 import { BASES, GROUPS_PATH } from "#clouds/oci/load-balancers/operations.ts";
 import {
