@@ -17,7 +17,7 @@ export interface FleetBrake {
   claim(claim: Omit<FleetClaim, "now">, signal: AbortSignal): Promise<FleetAnswer>;
 }
 
-/** The granted deletions, why there are no more, and whether this claim has pulled the brake. */
+/** The granted deletions, why the others are held, and whether this claim has engaged the brake. */
 export interface FleetAnswer {
   readonly granted: readonly string[];
   readonly held: FleetHold | undefined;

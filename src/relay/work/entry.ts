@@ -126,7 +126,7 @@ const NO_PAST: EntryHistory = {
 };
 
 /**
- * Creates the entry of a new object. `flight` is set if an invocation still carries it because the object
+ * Creates the entry of a new object. `invocation` is set if one still carries it because the object
  * seemed gone.
  */
 export function createEntry(

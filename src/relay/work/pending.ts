@@ -25,31 +25,29 @@ import type {
 } from "#relay/work/types.ts";
 
 /**
- * What one controller must do for the objects of one cluster, level-triggered. It does no I/O and has no
- * clock: times are arguments, in milliseconds. The API server's list bounds it, because an object that is
- * gone is in no map.
+ * The pending work of one controller on the objects of one cluster, level-triggered. It does no I/O and has no
+ * clock: times are arguments, in milliseconds. It holds only objects that exist, so the API server's list bounds it.
  */
 export interface Pending {
   /**
-   * Takes an object as it was observed. Returns a conflict once, when another writer keeps undoing our work
+   * Records the observed state of an object. Returns a conflict once, when another writer keeps undoing our work
    * on it.
    */
   applied(observed: ObservedObject, key: ObjectVersion, nowMs: number): Conflict | undefined;
   /**
-   * Removes an object. Returns the invocation that carries no living object any more because of it, so that
-   * it can be abandoned.
+   * Removes an object. Returns its invocation if no other object of that invocation exists, so that the caller can
+   * abandon it.
    */
   deleted(uid: string): number | undefined;
   /** Records that earlier versions cannot be compared with later ones. */
   restarted(): void;
   /**
-   * Schedules a resync of an object without work, whose snapshot is at hand, between now and `spreadMs`
-   * later.
+   * Schedules a resync of an object that needs no work, with this snapshot, at a random time within `spreadMs`.
    */
   requestResync(key: ObjectVersion, snapshot: ApiObject, nowMs: number, spreadMs: number): void;
   /**
-   * Handles a change of a related object. An object that waits as its report said becomes due. One without
-   * work is resynced if that is a reason. One in flight follows after its report.
+   * Handles a change of a related object. An object that waits because of its report becomes due. An object that
+   * needs no work is resynced if its policy says so. An object in flight becomes due after its report.
    */
   requeue(uid: string, nowMs: number): void;
   /** Calls `requeue` for all objects because what they waited for has ended. */
@@ -63,18 +61,18 @@ export interface Pending {
   /** Returns how many objects are ready, and when the first and the last became ready, in milliseconds. */
   queue(queue: Queue): { readonly ready: number; readonly oldestMs: number; readonly newestMs: number };
   /**
-   * Marks these objects as in flight together until `settle`. `flight` is a number that the caller never uses
+   * Marks these objects as in flight together until `settle`. `invocation` is a number that the caller never uses
    * again.
    */
   start(uids: readonly string[], invocation: number, nowMs: number): void;
   /** Takes one settlement for each uid given to `start`, in their order. Returns conflicts like `applied`. */
   settle(invocation: number, settlements: readonly Settlement[], nowMs: number): readonly Conflict[];
-  /** Takes out a ready object whose current state no event can carry. */
+  /** Removes a ready object from its queue, because its current state is too large for an event. */
   giveUp(uid: string, nowMs: number): void;
   counts(): PendingCounts;
 }
 
-/** Creates an empty set; `resyncPolicy` is the controller's. `random` is uniform in [0, 1). */
+/** Creates an empty set for a controller; `random` is uniform in [0, 1). */
 export function createPending(watch: Pick<Watch, "rechecks">, random: () => number): Pending {
   const rules: WorkRules = {
     resyncPolicy: watch.rechecks?.resync,
@@ -91,7 +89,7 @@ export function createPending(watch: Pick<Watch, "rechecks">, random: () => numb
 
   return {
     applied(observed, key, nowMs) {
-      const entry = entries.get(key.uid) ?? createEntry(key, invocations.returned(key.uid));
+      const entry = entries.get(key.uid) ?? createEntry(key, invocations.restoreObject(key.uid));
       if (isStale(entry, key.resourceVersion)) return undefined;
       const after = applyObserved(entry, observed, key.resourceVersion, nowMs, rules);
       entries.put(after, nowMs);
@@ -99,10 +97,10 @@ export function createPending(watch: Pick<Watch, "rechecks">, random: () => numb
     },
     deleted(uid) {
       const phase = entries.remove(uid)?.phase;
-      return phase?.kind === "in-flight" ? invocations.left(uid, phase) : undefined;
+      return phase?.kind === "in-flight" ? invocations.removeObject(uid, phase) : undefined;
     },
     restarted() {
-      invocations.restarted();
+      invocations.invalidateVersions();
       // Entries that waited for a version are checked at the next `advance`.
       for (const entry of entries.all()) entries.put(dropVersions(entry), Number.NEGATIVE_INFINITY);
     },
@@ -167,10 +165,10 @@ export function createPending(watch: Pick<Watch, "rechecks">, random: () => numb
   };
 }
 
-/** The settlement of an object that its invocation's settlements omit. */
+/** The settlement of an object that is missing in the settlements of its invocation. */
 const UNKNOWN: Settlement = { kind: "failed", settleMs: 0 };
 
-/** Returns what is sent of an entry at a time, in milliseconds. */
+/** Returns the content of an entry that is sent at this time, in milliseconds. */
 function toReadyObject(
   { uid, namespace, name, history }: Entry,
   task: Task,
@@ -210,11 +208,11 @@ interface InvocationTracker {
   /** Ends an invocation and returns all the objects that it was sent with. */
   end(invocation: number): readonly string[];
   /** Records that an object is gone. Returns the invocation if that was its last object. */
-  left(uid: string, phase: InFlight): number | undefined;
+  removeObject(uid: string, phase: InFlight): number | undefined;
   /** Records that versions in the reports of these invocations cannot be compared with later ones. */
-  restarted(): void;
+  invalidateVersions(): void;
   /** Returns the invocation of an object that seemed gone and came back before that was settled. */
-  returned(uid: string): InFlight | undefined;
+  restoreObject(uid: string): InFlight | undefined;
 }
 
 interface TrackedInvocation {
@@ -236,17 +234,17 @@ function createInvocationTracker(): InvocationTracker {
       for (const uid of uids) if (gone.get(uid)?.invocation === invocation) gone.delete(uid);
       return uids;
     },
-    left(uid, phase) {
+    removeObject(uid, phase) {
       const invocation = invocations.get(phase.invocation);
       if (invocation === undefined) return undefined;
       gone.set(uid, phase);
       invocation.living -= 1;
       return invocation.living === 0 ? phase.invocation : undefined;
     },
-    restarted() {
+    invalidateVersions() {
       for (const [uid, phase] of gone) gone.set(uid, { ...phase, isOutdated: true });
     },
-    returned(uid) {
+    restoreObject(uid) {
       const phase = gone.get(uid);
       const invocation = phase === undefined ? undefined : invocations.get(phase.invocation);
       if (phase === undefined || invocation === undefined) return undefined;
