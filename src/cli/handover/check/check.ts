@@ -173,7 +173,7 @@ async function follow({ cluster, transport, judge, tally, signal, isOnce }: Chec
       clock: systemClock,
     });
     if (list.kind === "failed") throw new Error(`nodes cannot be listed: ${list.message}`);
-    for (const seen of list.items) initializations.seen(seen);
+    for (const seen of list.items) initializations.observe(seen);
     while (!signal.aborted && (await initializations.compareDue()) > 0)
       await pause(systemClock, LOOK_MS, signal);
   } else {
@@ -184,11 +184,11 @@ async function follow({ cluster, transport, judge, tally, signal, isOnce }: Chec
       handler: {
         applied(seen) {
           if (seen === undefined) return;
-          initializations.seen(seen);
+          initializations.observe(seen);
           lifecycles?.seen(seen.node);
         },
         deleted({ uid }) {
-          initializations.gone(uid);
+          initializations.forget(uid);
           lifecycles?.gone(uid);
         },
         restarted: () => undefined,

@@ -10,11 +10,12 @@ import { isUninitialized } from "#core/node/taints.ts";
 /** Nodes that another controller initializes, followed until they can be compared. */
 export interface Initializations {
   /** Records the current state of a node. */
-  seen(seen: ObservedNode): void;
-  gone(uid: string): void;
-  /** Compares what is due, at most one batch. Returns how many nodes remain to be compared. */
+  observe(observed: ObservedNode): void;
+  /** Forgets a deleted node. */
+  forget(uid: string): void;
+  /** Compares the due nodes, at most one batch. Returns how many nodes remain to be compared. */
   compareDue(): Promise<number>;
-  /** Reports what remains when the watch ends. */
+  /** Reports the remaining nodes when the watch ends. */
   end(): void;
 }
 
@@ -47,11 +48,11 @@ interface TrackedInitialization {
   readonly after: ObservedNode | undefined;
   readonly firstMs: number;
   /** When it was first seen without the taint, and last seen to change. */
-  readonly bareMs: number;
+  readonly untaintedMs: number;
   readonly changedMs: number;
   readonly tries: number;
   /** Whether it was reported that no controller initializes it. */
-  readonly isTold: boolean;
+  readonly isReported: boolean;
 }
 
 /** Creates an empty set; it holds no more nodes than it sees at a time. */
@@ -61,12 +62,12 @@ export function createInitializations(options: InitializationsOptions): Initiali
   /** Nodes that are compared or excluded, by uid, so that heartbeats do not bring them back. */
   const done = new Set<string>();
 
-  function isDue({ after, bareMs, changedMs }: TrackedInitialization): boolean {
-    return after !== undefined && (now() - changedMs >= settleMs || now() - bareMs >= 6 * settleMs);
+  function isDue({ after, untaintedMs, changedMs }: TrackedInitialization): boolean {
+    return after !== undefined && (now() - changedMs >= settleMs || now() - untaintedMs >= 6 * settleMs);
   }
 
-  function isStuck({ after, firstMs, isTold }: TrackedInitialization): boolean {
-    return after === undefined && !isTold && now() - firstMs >= STUCK_MS;
+  function isStuck({ after, firstMs, isReported }: TrackedInitialization): boolean {
+    return after === undefined && !isReported && now() - firstMs >= STUCK_MS;
   }
 
   function finish(uid: string): void {
@@ -87,7 +88,7 @@ export function createInitializations(options: InitializationsOptions): Initiali
         options.onIdentity?.(uid, getWrittenIdentity(before, decision));
         finish(uid);
       } else if (entry.tries + 1 < MAX_TRIES) {
-        entries.set(uid, { ...entry, tries: entry.tries + 1, changedMs: now(), bareMs: now() });
+        entries.set(uid, { ...entry, tries: entry.tries + 1, changedMs: now(), untaintedMs: now() });
       } else {
         tally.uncompared("cloud");
         finish(uid);
@@ -101,7 +102,7 @@ export function createInitializations(options: InitializationsOptions): Initiali
     for (const [index, [uid, entry]] of stuck.entries()) {
       const [node, decision] = [nodes[index], decisions[index]];
       if (node === undefined || decision === undefined || isPassing(decision)) continue;
-      entries.set(uid, { ...entry, isTold: true });
+      entries.set(uid, { ...entry, isReported: true });
       if (decision.kind !== "change") continue;
       const { name } = node.metadata;
       const theirs = `tainted for ${Math.round((now() - entry.firstMs) / 1_000)} s and longer`;
@@ -110,25 +111,25 @@ export function createInitializations(options: InitializationsOptions): Initiali
   }
 
   return {
-    seen(seen) {
-      const { node } = seen;
+    observe(observed) {
+      const { node } = observed;
       const { uid } = node.metadata;
       if (done.has(uid)) return;
       const known = entries.get(uid);
-      const fresh = { before: undefined, after: undefined, firstMs: now(), tries: 0, isTold: false };
-      const entry = known ?? { ...fresh, bareMs: now(), changedMs: now() };
+      const fresh = { before: undefined, after: undefined, firstMs: now(), tries: 0, isReported: false };
+      const entry = known ?? { ...fresh, untaintedMs: now(), changedMs: now() };
       if (isUninitialized(node)) {
         entries.set(uid, { ...entry, before: node, after: undefined });
         return;
       }
-      if (seen.initializedBy === "ours") {
+      if (observed.initializedBy === "ours") {
         tally.uncompared("ours");
         return finish(uid);
       }
-      const bareMs = entry.after === undefined ? now() : entry.bareMs;
-      entries.set(uid, { ...entry, after: seen, bareMs, changedMs: now() });
+      const untaintedMs = entry.after === undefined ? now() : entry.untaintedMs;
+      entries.set(uid, { ...entry, after: observed, untaintedMs, changedMs: now() });
     },
-    gone(uid) {
+    forget(uid) {
       if (entries.delete(uid)) tally.uncompared("gone");
       done.delete(uid);
     },
