@@ -79,7 +79,7 @@ function formatMonthTable({ idleCluster, month, stock, workload }: Bill): string
     ours("functions, for existing nodes", standing.computeUsd),
     ours("logs", joining.logsUsd + standing.logsUsd),
     ours(formatRelayName(relay), relay.usd),
-    all("all clusters, stock pods by what they use", stock.used),
+    all("all clusters, stock pods by measured use", stock.used),
   ]);
 }
 
@@ -113,13 +113,13 @@ function formatNotes({ stock, workload }: Bill, measured: Measured): string {
   const { memoryMB } = measured.function;
   const { reserved, used } = stock;
   return [
-    `Functions have ${memoryMB} MB; what they take was measured on ${measured.date} on ${measured.machine},`,
-    `CPU time stretched to what Lambda gives. Nodes join ${formatCount(workload.nodesPerInvocation)} at a time; each is resynced once soon after,`,
+    `Functions have ${memoryMB} MB; their time was measured on ${measured.date} on ${measured.machine},`,
+    `with CPU time scaled to Lambda's share of a vCPU. Nodes join ${formatCount(workload.nodesPerInvocation)} at a time; each is resynced once soon after,`,
     "alone, and every 5 minutes with the others of its cluster. The relay is reserved by the task, stock pods by",
     `their chart's ${reserved.vcpu} vCPU and the ${measured.stock.memoryMiB} MiB that one used; it used ${formatShare(used.vcpu)} vCPU.`,
-    "On AWS no stock pod is needed beside serverless-ccm. On a cloud whose load balancers or routes it does not do",
-    "(README.md) a stock pod goes on for these, and is paid for as well.",
-    "Not in it: work on Services, tags and deletions, comparisons of routes (docs/how-to/routes-on-aws.md), data transfer,",
+    "On AWS serverless-ccm needs no stock pod beside it. On a cloud whose load balancers or routes it does not serve",
+    "(README.md), a stock pod continues for these, at its own cost.",
+    "Not included: work on Services, tags and deletions, comparisons of routes (docs/how-to/routes-on-aws.md), data transfer,",
     "NAT gateways, log storage, EventBridge, control planes, free tiers.",
   ].join("\n");
 }
