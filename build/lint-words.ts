@@ -17,6 +17,8 @@ const RULES: readonly (readonly [pattern: RegExp, advice: string])[] = [
   [/\b(?:as it|that) is to be\b/gi, "name the desired state"],
   [/\b(?:is|are) to be\b/gi, 'say "must", "will" or "needs"'],
   [/\bagain and again\b/gi, 'say "repeatedly", or how often'],
+  [/(?<!there )\bis no (?:JSON|list|number)\b/g, 'say "is not a …"'],
+  [/\b(?:is|are) no more[,;.]/gi, 'say "no longer exists"'],
   [/\balso if\b/gi, 'say "even if"'],
   [/(?:\/\*\*?|\/\/|^\s*\*) …/g, "a comment is a sentence of its own"],
   [/\/\*\* The same/gi, "name the thing that is documented"],

@@ -178,7 +178,7 @@ export const LogLine = z.strictObject({
   lease: describeText("of a sweep: the state of the relay's Lease"),
   listed: count("objects seen in lists"),
   overdue: count("nodes and Services that a relay should have sent by then: the gap"),
-  orphans: count("load balancers made for a Service that is no more; where they were looked for"),
+  orphans: count("load balancers made for a Service that no longer exists; where they were looked for"),
   functionPrefix: describeText("of a sweep: the prefix of its deployment's function names"),
   invocations: count("of functions"),
   unreported: count("objects that should have been sent, and of which there is no report"),

@@ -44,7 +44,7 @@ const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
   ({ given: { admissionConcurrency: text = "1" } }) =>
     /^[1-9]\d{0,4}$/.test(text)
       ? []
-      : [`admissionConcurrency: "${text}" is no number of invocations, of at least 1`],
+      : [`admissionConcurrency: "${text}" is not a number of invocations (at least 1)`],
   needs("vpcSubnetIds", "vpcSecurityGroupIds", "a function is attached to subnets with security groups"),
   needs("vpcSecurityGroupIds", "vpcSubnetIds", "security groups are those of a function in subnets"),
   needs("signInKeys", "signInSecrets", "these keys are used for the secrets alone that it names"),

@@ -24,12 +24,12 @@ export async function openFunctionTracer(
   const service = environment["AWS_LAMBDA_FUNCTION_NAME"] ?? `serverless-ccm-${functionName}`;
   const tracer = await openTracer(environment, service, log);
   if (tracer === undefined) return undefined;
-  const sayDropped = createDroppedLine(tracer.counts, log);
+  const logDropped = createDroppedLine(tracer.counts, log);
   return {
     start: (start) => tracer.start(start),
     async flush() {
       await tracer.flush(FLUSH_LIMIT_MS);
-      sayDropped();
+      logDropped();
     },
   };
 }

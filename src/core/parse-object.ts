@@ -9,7 +9,7 @@ export function parseObject<T extends ApiObject>(schema: z.ZodType<T>, value: un
   return { kind: "malformed", ...parseIdentity(value), faults: listFaults(parsed.error) };
 }
 
-/** The identity of an object, as far as a report can contain it. */
+/** The parts of an object's identity that fit into a report. */
 const Identity = z.object({
   metadata: z.object({
     name: z.string().min(1).max(253).optional().catch(undefined),

@@ -36,8 +36,8 @@ export interface WatchContext {
 }
 
 /**
- * The watch half of a controller, for the relay and the sweep: which objects it works on, and which of them
- * need work. All of it is pure, and it decides nothing. `T` is the parsed object.
+ * The watch half of a controller, for the relay and the sweep: which objects the controller works on, and which of
+ * them need work. All functions are pure, and none decides what to write. `T` is the parsed object.
  */
 export interface Watch<T extends ApiObject = ApiObject> {
   /**
@@ -54,8 +54,8 @@ export interface Watch<T extends ApiObject = ApiObject> {
    */
   readonly only?: ObjectName;
   /**
-   * `object`: each object is decided separately, one invocation at a time for each uid. `batch`: objects are decided together under shared
-   * state, one invocation at a time for each cluster.
+   * `object`: each object is decided separately, with one invocation at a time for each uid. `batch`: objects are
+   * decided together under shared state, with one invocation at a time for each cluster.
    */
   readonly scope: "object" | "batch";
   /**
@@ -82,9 +82,9 @@ export interface Watch<T extends ApiObject = ApiObject> {
   readonly related: readonly Related<T>[];
   /** Which clusters it runs for; by default those that name it. */
   readonly enablement?: Enablement;
-  /** When an object is checked or retried apart from its own need; by default never. */
+  /** When an object that needs no work is checked, and what ends a retry early; by default never. */
   readonly rechecks?: Rechecks<T>;
-  /** What it measures besides the metrics of every controller. */
+  /** Metrics in addition to those of every controller. */
   readonly metrics?: ControllerMetrics<T>;
 }
 
@@ -102,7 +102,7 @@ export interface Enablement extends NamedEnablement {
   isFor?(settings: Settings): boolean;
 }
 
-/** When an object is checked or retried apart from its own need. */
+/** When an object that needs no work is checked, and what ends a retry early. */
 export interface Rechecks<T extends ApiObject = ApiObject> {
   /** When objects that need no work are checked; by default never. */
   readonly resync?: ResyncPolicy<T>;
@@ -172,7 +172,7 @@ export interface Related<T extends ApiObject = ApiObject> {
    * projection of one appears, disappears or changes, the objects that read it become due.
    */
   reads(object: T): "all" | readonly string[];
-  /** Returns whether a change from one projection to another makes them due; by default every change does. */
+  /** Returns whether a change of a projection makes its readers due; by default every change does. */
   concerns?(before: unknown, after: unknown): boolean;
 }
 

@@ -12,6 +12,8 @@ test.each([
   ],
   ["a.ts", "// Two nodes are to be deleted.", ['"are to be": say "must", "will" or "needs"']],
   ["a.ts", "// It asks again and again.", ['"again and again": say "repeatedly", or how often']],
+  ["a.ts", 'fail("the answer is no list of nodes")', ['"is no list": say "is not a …"']],
+  ["a.md", "A Service that is no more, is ignored.", ['"is no more,": say "no longer exists"']],
   ["a.ts", "/** … and no longer. */", ['"/** …": a comment is a sentence of its own']],
   ["a.md", "It stays, also if it is empty.", ['"also if": say "even if"']],
   ["a.md", `${"word ".repeat(25)}end`, ["the line is longer than 120 characters"]],

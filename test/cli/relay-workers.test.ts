@@ -248,5 +248,5 @@ test("an invalid number of workers is a fault", async () => {
     "--function-prefix=x-",
     "--workers=many",
   ]);
-  expect([code, stderr]).toEqual([2, expect.stringContaining('--workers: "many" is no number')]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--workers: "many" is not a number')]);
 });

@@ -63,7 +63,7 @@ async function page(path: string): Promise<[number, string]> {
   return [answer.status, await answer.text()];
 }
 
-test("a relay whose file is no list ends with 2, and reports its flags' faults as well", async () => {
+test("a relay whose file is not a list ends with 2, and reports its flags' faults as well", async () => {
   await writeFile(file, "blue");
   const { code, stderr } = await runProgram([...flags(), "--kubeconfig=k", "--controllers=*"], "", AWS);
   expect(code).toBe(2);

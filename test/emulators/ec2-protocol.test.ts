@@ -62,7 +62,7 @@ test.each([
     code: "FilterLimitExceeded",
   },
   {
-    name: "a size of page that is no number",
+    name: "a page size that is not a number",
     body: "Action=DescribeInstances&Version=2016-11-15&MaxResults=ten",
     status: 400,
     code: "InvalidParameterValue",

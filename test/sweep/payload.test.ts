@@ -46,7 +46,7 @@ describe("a sweep refuses, with words,", () => {
     ["a shard of 26", shard(Array.from({ length: 26 }, (_, index) => `c${index}`))],
     ["a shard that names a cluster twice", shard(["a", "a"])],
     ["a shard of what is no name", shard(["../etc/passwd"])],
-    ["a shard of what is no list", shard("a")],
+    ["a shard of a value that is not a list", shard("a")],
     ["a shard without a time", { shard: { clusters: ["a"] } }],
     ["a shard of an invalid time", shard(["a"], "now")],
     ["a shard and more", { ...shard(["a"]), endpoint: "https://evil.example.com" }],

@@ -32,7 +32,7 @@ export function parsePathKeys(text: string | undefined): PathKeys {
   if (written.length > MAX_KEYS)
     return { kind: "fault", message: `names ${written.length} public keys; give at most ${MAX_KEYS}` };
   if (!written.every((each) => PUBLIC_KEY.test(each)))
-    return { kind: "fault", message: "is no list of public keys of Ed25519 in base64, with commas between" };
+    return { kind: "fault", message: "is not a list of public Ed25519 keys in base64, separated by commas" };
   const keys = written.map((each) =>
     createPublicKey({ key: Buffer.from(each, "base64"), format: "der", type: "spki" }),
   );

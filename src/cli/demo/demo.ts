@@ -41,7 +41,7 @@ const RELAY_KILLED_AT = MIN_NODES - 10;
 export async function runDemo(flags: DemoFlags): Promise<void> {
   const count = /^\d+$/.test(flags.nodes) ? Number(flags.nodes) : Number.NaN;
   if (!(count >= MIN_NODES && count <= MAX_NODES)) {
-    const message = `"${flags.nodes}" is no number of nodes; give one from ${MIN_NODES} to ${MAX_NODES}`;
+    const message = `"${flags.nodes}" is not a number of nodes; give one from ${MIN_NODES} to ${MAX_NODES}`;
     throw new ConfigurationError([{ name: "--nodes", message }]);
   }
   const cloud = DEMO_CLOUDS.find((name) => name === flags.cloudProvider);

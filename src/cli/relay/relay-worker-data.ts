@@ -59,7 +59,7 @@ export function readWorkers(text: string | undefined, faults: ConfigurationFault
   const count = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
   if (count === 0) return undefined;
   if (!(count <= MAX_WORKERS)) {
-    const message = `"${text}" is no number of workers; give 0 (none) to ${MAX_WORKERS}`;
+    const message = `"${text}" is not a number of workers; give 0 (none) to ${MAX_WORKERS}`;
     faults.push({ name: "--workers", message });
   }
   return () => count;

@@ -7,11 +7,11 @@ import type { Tracer } from "#tracing/tracer.ts";
 
 /** The tracing of a relay process. */
 export interface ProcessTracing {
-  /** Wraps an invoker so that its deliveries are traced; closing it sends the rest and ends tracing. */
+  /** Returns an invoker whose deliveries are traced. Its `close` sends the remaining spans and ends tracing. */
   invoker<Own extends Invoker>(invoker: Own): Own;
   /** For functions in this process: their spans go with the relay's. */
   readonly functions: FunctionTracer | undefined;
-  /** For what the process writes on behalf of functions. */
+  /** Traces the writes of this process on behalf of functions. */
   readonly tracer: Pick<Tracer, "start"> | undefined;
 }
 
@@ -26,7 +26,7 @@ export async function startTracing(
 ): Promise<ProcessTracing> {
   const tracer = await openTracer(environment, service, log);
   if (tracer === undefined) return { invoker: (invoker) => invoker, functions: undefined, tracer };
-  const sayDropped = createDroppedLine(tracer.counts, log);
+  const logDropped = createDroppedLine(tracer.counts, log);
   let sending = Promise.resolve();
   let isSending = false;
   const timer = setInterval(() => {
@@ -34,7 +34,7 @@ export async function startTracing(
     isSending = true;
     sending = tracer.flush(Number.POSITIVE_INFINITY).then(() => {
       isSending = false;
-      sayDropped();
+      logDropped();
     });
   }, EVERY_MS);
   timer.unref();

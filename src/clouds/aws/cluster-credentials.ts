@@ -20,8 +20,8 @@ export interface SessionOptions {
 }
 
 /**
- * Returns a cluster's credentials for one purpose: of its role, or of the session role, each narrowed by the
- * session policy. Undefined if the SDK's standard chain serves. `name` becomes part of the session's name. A
+ * Returns a cluster's credentials for one purpose. They are those of its role or of the session role, narrowed by
+ * the session policy. Undefined if the calls use the SDK's default credentials. `name` becomes part of the session's name. A
  * session lasts an hour, AWS's maximum for a role that another role assumes.
  */
 export function createClusterCredentials(
@@ -42,7 +42,7 @@ export function createClusterCredentials(
   const source = credentials && createAccessKeys(credentials, { clusterName: name, region }, wallClock);
   if (roleArn === undefined) return source;
   if (policy !== undefined && policy.length > MAX_POLICY_LENGTH) {
-    const message = `no session for ${purpose}: its policy has ${policy.length} characters, and AWS takes ${MAX_POLICY_LENGTH}; give the cluster a shorter clusterTag, or set sessionPolicy: none`;
+    const message = `no session for ${purpose}: its policy has ${policy.length} characters, and AWS accepts ${MAX_POLICY_LENGTH}; give the cluster a shorter clusterTag, or set sessionPolicy: none`;
     return () => Promise.reject(new Error(message));
   }
   // Both belong to the trust policy of the cluster's own role.
@@ -59,7 +59,7 @@ export function createClusterCredentials(
   );
 }
 
-/** Returns the purpose of a capability: that of its function, or its own if several work in one process. */
+/** Returns the purpose of a capability: the deployed function's, or the default if one process has several. */
 export function selectPurpose(
   functionName: string | undefined,
   defaultPurpose: SessionPurpose,

@@ -61,7 +61,7 @@ export function checkSessionPolicy(cluster: PolicyCluster): string | undefined {
     if (/[^\u0020-\u00ff]/.test(policy))
       return "clusterTag has characters that AWS takes in no session policy: rename it, or set sessionPolicy: none";
     if (policy.length > MAX_POLICY_LENGTH)
-      return `the session policy of ${purpose} has ${policy.length} characters, and AWS takes ${MAX_POLICY_LENGTH}: ${SHORTEN}`;
+      return `the session policy of ${purpose} has ${policy.length} characters, and AWS accepts ${MAX_POLICY_LENGTH}: ${SHORTEN}`;
   }
   return undefined;
 }

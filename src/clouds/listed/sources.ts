@@ -92,5 +92,5 @@ function createReads<M extends Machine>(
 
 const DEFERRED_READ: Outcome<never> = fault(
   "Unavailable",
-  `no list shows it, and this batch has read ${MAX_READS} machines singly: it is looked for again`,
+  `no list shows it, and this batch has read ${MAX_READS} machines singly: the next batch looks for it again`,
 );

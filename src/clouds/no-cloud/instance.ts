@@ -5,7 +5,7 @@ import { type Ip, isSameIp, isUnspecified, parseIp } from "#core/ip.ts";
 import type { Node, NodeAddress } from "#core/node/node.ts";
 import { parseProvidedNodeIp } from "#core/node/provided-node-ip.ts";
 
-/** Properties of a node that the node itself does not have. */
+/** The facts that the configuration adds to a node. */
 export interface NoCloudTraits {
   /** Scheme of the provider ID for a node without one; also the account in the instance annotation. */
   readonly scheme: string;
@@ -17,8 +17,8 @@ export interface NoCloudTraits {
 
 /**
  * Builds the answer for a node without a cloud API: the node is its own machine, which runs while the node
- * exists. Its addresses are those from the kubelet, else those of its `--node-ip`. Without either the
- * instance has none, and the node reports that.
+ * exists. Its addresses come from the kubelet, otherwise from its `--node-ip`. Without either, the
+ * instance has no addresses, and the node's report says so.
  */
 export function buildNoCloudAnswer(
   node: Node,
@@ -39,17 +39,17 @@ export function buildNoCloudAnswer(
   return { kind: "found", instance };
 }
 
-/** No machine id is longer, and a longer one would not fit into an annotation. */
+/** The maximum length of a machine's ID: a longer one would not fit into an annotation. */
 const MAX_ID = 253;
 
-/** Returns the end of a provider ID, whatever set it: it identifies the node as the one that was seen. */
+/** Returns the last part of a provider ID, of any scheme: it tells a node from a later one of the same name. */
 function getProviderIdSuffix(providerID: string, { metadata }: Node): string {
   const id = providerID.slice(providerID.lastIndexOf("/") + 1);
   return id === "" || id.length > MAX_ID ? metadata.name : id;
 }
 
 /**
- * Returns the addresses from the kubelet, and the other configured ones: of a dual-stack pair the kubelet
+ * Returns the addresses from the kubelet and the missing ones of `--node-ip`: of a dual-stack pair the kubelet
  * reports only the first.
  */
 function buildAddresses(node: Node): NodeAddress[] {

@@ -104,7 +104,7 @@ function isLackingAddress(listed: Outcome<Vnic> | undefined, knownFields: readon
 
 const DEFERRED_READ: Outcome<never> = fault(
   "Unavailable",
-  `no list shows an address that it had, and this batch has read ${MAX_SINGLE} VNICs for that: it is looked for again`,
+  `no list shows an address that it had, and this batch has read ${MAX_SINGLE} VNICs for that: the next batch looks for it again`,
 );
 
 async function readMember(

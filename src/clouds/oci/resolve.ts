@@ -17,7 +17,7 @@ export interface Sources {
   readonly now: () => number;
 }
 
-/** Number of single reads allowed while the length of a list is unknown. */
+/** The number of single reads that are cheaper than a list of unknown length. */
 const FEW = 2;
 
 /** Maximum single reads per batch: a wrong account must not cause a request for each of its nodes. */
@@ -107,7 +107,7 @@ const ABSENT: Resolution = { kind: "absent", message: "Oracle lists no instance 
 
 const DEFERRED_READ: Outcome<never> = fault(
   "Unavailable",
-  `no list shows it, and this batch has read ${MAX_READS} instances singly: it is looked for again`,
+  `no list shows it, and this batch has read ${MAX_READS} instances singly: the next batch looks for it again`,
 );
 
 interface SearchState {
@@ -163,18 +163,18 @@ function resolveAbsence(
   if (findInstance(lists, query.id) !== undefined)
     return toFailedResolution({
       code: "Unavailable",
-      message: "it cannot be read, and a list shows it: it is looked for again",
+      message: "a list shows it, but reading it failed: the next batch looks for it again",
     });
   // An instance in an unlisted compartment that can no longer be read also returns 404.
   const list = lists.get(query.compartment);
   if (list === undefined) {
     const compartment = sanitizeText(query.compartment, 128);
-    const message = `it was in compartment ${compartment}, which is not configured, so that "gone" and "not visible" cannot be told apart`;
+    const message = `it was in compartment ${compartment}, which is not configured: it may be gone or only invisible`;
     return toFailedResolution({ code: "Unavailable", message });
   }
   if (list.value.entries.length > 0)
     return { kind: "absent", message: "Oracle neither shows nor lists such an instance" };
-  const message = `${query.compartment} lists no instance at all, so that "gone" and "not visible" cannot be told apart`;
+  const message = `${query.compartment} lists no instances: it may be gone or only invisible`;
   return toFailedResolution({ code: "Unavailable", message });
 }
 
@@ -203,13 +203,12 @@ function isOfCluster(instance: OciInstance | undefined, config: OciCloudConfig):
   return instance !== undefined && listCompartments(config).includes(instance.compartmentId);
 }
 
-/** If more instances than this have one name, none is chosen. */
+/** If more instances than this have the same name, the function chooses no instance. */
 const MAX_CANDIDATES = 10;
 
 /**
- * Chooses among instances of one name the one with a VNIC in the cluster's VCN, because another cluster of
- * the compartment may use the same names. Undefined if no or several instances match, or if one of them is
- * unknown.
+ * Chooses among instances with the same name the one with a VNIC in the cluster's VCN. Another cluster of the
+ * compartment may use the same names. Undefined unless exactly one instance matches and the VCN of each is known.
  */
 async function chooseInVcn(
   candidates: readonly OciInstance[],
@@ -224,7 +223,7 @@ async function chooseInVcn(
     const attached = listed.value.value.entries.filter(
       (each) => each.instanceId === instance.id && isAttached(each),
     );
-    // One without a VNIC yet may belong to any cluster.
+    // An instance without a VNIC may belong to any cluster.
     if (attached.length === 0) return undefined;
     for (const { subnetId } of attached) {
       const found = subnetId === undefined ? undefined : await inventory.readVcn(subnetId, callContext);

@@ -63,7 +63,7 @@ export async function diagnoseRancher(
       if (listed.kind === "fault") return reportFailure(listed.fault.message, getRemedy(listed.fault));
       const page = MachinesPage.safeParse(listed.value).data;
       if (page === undefined)
-        return reportFailure("GET …/machines: the answer is no list of Machines", SERVER);
+        return reportFailure("GET …/machines: the answer is not a list of Machines", SERVER);
       const count = (page.items ?? []).filter((item) => Machine.safeParse(item).success).length;
       const where = `namespace ${namespace} of ${url}`;
       if (count === 0) return reportWarning(`${where}: no Machine of cluster ${cluster}`, NO_MACHINES);

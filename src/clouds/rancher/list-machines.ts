@@ -117,7 +117,7 @@ interface Page {
  */
 function readPage(body: unknown, cluster: string): Outcome<Page> {
   const page = MachinesPage.safeParse(body).data;
-  if (page === undefined) return fault("Unavailable", `${LIST}: the answer is no list of Machines`);
+  if (page === undefined) return fault("Unavailable", `${LIST}: the answer is not a list of Machines`);
   const machines: Machine[] = [];
   for (const item of page.items ?? []) {
     const machine = Machine.safeParse(item).data;

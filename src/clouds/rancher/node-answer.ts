@@ -63,7 +63,7 @@ function parseIps(node: Node, distribution: Distribution, name: NodeKey): Ips {
     return { kind: "ips", ips: [...new Set(read.map(formatIp))] };
   }
   const quoted = JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
-  return { kind: "invalid", message: `${key}: ${quoted} is no list of at most ${MAX_ITEMS} IP addresses` };
+  return { kind: "invalid", message: `${key}: ${quoted} is not a list of at most ${MAX_ITEMS} IP addresses` };
 }
 
 function toAddresses(ips: Ips, type: string): NodeAddress[] {

@@ -97,7 +97,7 @@ function parseStopsJson(registry: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw createMalformedError(registry, [{ path: "", message: "is no JSON" }]);
+    throw createMalformedError(registry, [{ path: "", message: "is not JSON" }]);
   }
 }
 

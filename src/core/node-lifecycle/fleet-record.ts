@@ -7,10 +7,10 @@ export const FLEET_VERSION = 1;
 /** The maximum number of unproven deletions in ten minutes, over all clusters that share a record. */
 export const MAX_FLEET_DELETIONS = 20;
 
-/** The maximum number of these in one cluster: one alone never engages the brake, and two can. */
+/** The maximum number of unproven deletions in one cluster: one cluster never engages the brake, two can. */
 export const MAX_CLUSTER_DELETIONS = MAX_FLEET_DELETIONS / 2 + 1;
 
-/** The maximum characters of a record that are read: several times its possible size. */
+/** The maximum length of a record in characters: several times its possible size. */
 export const MAX_FLEET_CHARACTERS = 64_000;
 
 const Moment = z.iso.datetime();
@@ -56,7 +56,7 @@ export const FleetRecord = z.strictObject({
 });
 export type FleetRecord = z.output<typeof FleetRecord>;
 
-/** The record, or why it is unusable: then no unproven deletion is done. */
+/** The record, or why it is unusable. Without a usable record the brake allows no unproven deletion. */
 export type ReadFleetRecord =
   | { readonly kind: "record"; readonly record: FleetRecord }
   /** `isForeign`: it has another version, which this build must not replace. */
@@ -78,11 +78,11 @@ export function readFleetRecord(text: string): ReadFleetRecord {
   if (text.length > MAX_FLEET_CHARACTERS) return malformed(`has ${text.length} characters`);
   const json = parseJson(text);
   const versioned = AnyVersion.safeParse(json);
-  if (!versioned.success) return malformed("is no JSON object");
+  if (!versioned.success) return malformed("is not a JSON object");
   if (versioned.data.version !== FLEET_VERSION)
     return {
       kind: "unusable",
-      message: `is not of version ${FLEET_VERSION}, which this build writes: run one version`,
+      message: `does not have version ${FLEET_VERSION}, which this build writes: run one version`,
       isForeign: true,
     };
   const parsed = FleetRecord.safeParse(json);

@@ -165,7 +165,7 @@ function readDocument(text: string, configMap: StateConfigMap): StoredState {
   if (text.length > MAX_STATE_CHARACTERS) return malformed(`has ${text.length} characters`);
   const json = parseJson(text);
   const versioned = AnyVersion.safeParse(json);
-  if (!versioned.success) return malformed("is no JSON object");
+  if (!versioned.success) return malformed("is not a JSON object");
   if (versioned.data.version !== STATE_VERSION) {
     const message = `key "${STATE_KEY}" of ${NAME} is not of version ${STATE_VERSION}, which this build writes`;
     return createUnusableState("StateOfOtherVersion", message);

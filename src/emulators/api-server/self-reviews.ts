@@ -24,7 +24,7 @@ export function answerSelfReview(pathname: string, user: ControlPlaneUser, body:
   try {
     parsed = JSON.parse(body);
   } catch {
-    throw createBadRequest("the body of the review is no JSON");
+    throw createBadRequest("the body of the review is not JSON");
   }
   return REVIEWS[pathname]?.(user, parsed) ?? {};
 }

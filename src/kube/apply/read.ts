@@ -87,7 +87,7 @@ export async function countObjects(
     const answer = classifyAnswer(response);
     if (answer.kind !== "applied") return unknown(answer.message);
     const list = CountedList.safeParse(parseJson(response.body));
-    if (!list.success) return unknown("an answer of success that is no list");
+    if (!list.success) return unknown("a successful answer that is not a list");
     const { items, metadata } = list.data;
     // If the list continues, the server must state the remaining number.
     if (metadata.remainingItemCount === undefined && (metadata.continue ?? "") !== "")

@@ -238,10 +238,7 @@ const MAX_METADATA_BYTES = 2 * 1024 * 1024;
 const MAX_TOKEN = 4_096;
 
 function parsePage(body: string): ListPage {
-  const rubbish = createFailure(
-    "BadList",
-    `the answer is no list of Kubernetes' (${body.length} characters)`,
-  );
+  const rubbish = createFailure("BadList", `the answer is not a Kubernetes list (${body.length} characters)`);
   try {
     const { items, metadata } = JSON.parse(body);
     // Go serializes an empty list as null.

@@ -59,7 +59,7 @@ const ROWS: readonly [Readonly<Record<string, string>>, string, readonly string[
   [{ admissionPublicKeys: `${KEY},` }, "us-east-1", ["admissionPublicKeys: not one to four public keys"]],
   [{ admissionPublicKeys: [KEY, KEY, KEY, KEY, KEY].join() }, "us-east-1", ["admissionPublicKeys: not one"]],
   [{ admissionConcurrency: "5" }, "us-east-1", []],
-  [{ admissionConcurrency: "0" }, "us-east-1", ['admissionConcurrency: "0" is no number of invocations']],
+  [{ admissionConcurrency: "0" }, "us-east-1", ['admissionConcurrency: "0" is not a number of invocations']],
   [{ controllers: "" }, "us-east-1", ['controllers: there is no ""; write all, or a list of node, csr']],
   [{ controllers: "node,sweep" }, "us-east-1", ['controllers: there is no "sweep"']],
   [{ controllers: "node,all" }, "us-east-1", ['controllers: "all" stands alone']],

@@ -146,7 +146,7 @@ describe("an instance whose read returns 404", () => {
       undefined,
       {},
       "Unavailable",
-      "lists no instance at all",
+      "lists no instances",
     ],
     ["is not proven gone if the list is denied", [{}], NOT_FOUND, {}, "Denied", "a policy"],
     [

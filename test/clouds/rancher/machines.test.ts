@@ -167,7 +167,7 @@ describe("no Machine is reported as gone by", () => {
       "a list of something else",
       fault(buildJsonAnswer(200, { kind: "NodeList", metadata: {}, items: [] })),
       "Unavailable",
-      "no list",
+      "not a list",
     ],
     [
       "a page of a console",

@@ -247,9 +247,9 @@ describe("the fleet record", () => {
   });
 
   test.each([
-    ["text that is not JSON", "{{", "is no JSON object", false],
-    ["JSON that is not an object", "[1]", "is no JSON object", false],
-    ["a record of another version", '{"version":2}', "is not of version 1", true],
+    ["text that is not JSON", "{{", "is not a JSON object", false],
+    ["JSON that is not an object", "[1]", "is not a JSON object", false],
+    ["a record of another version", '{"version":2}', "does not have version 1", true],
     [
       "a record with too many entries",
       JSON.stringify(recordOf(deletions(["a", 21, 1]))),

@@ -182,7 +182,7 @@ const DEFERRED_READ: Outcome<never> = {
   kind: "fault",
   fault: {
     code: "Unavailable",
-    message: `no list shows it, and this batch has read ${MAX_READS} load balancers singly: it is looked for again`,
+    message: `no list shows it, and this batch has read ${MAX_READS} load balancers singly: the next batch looks for it again`,
   },
 };
 

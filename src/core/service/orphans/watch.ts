@@ -9,13 +9,13 @@ export const orphanWatch: Watch<ClusterObject> = {
   name: "service-lb-orphans",
   functionName: serviceWatch.functionName,
   enablement: { companionOf: serviceWatch.name },
-  // The proof needs the number of Services, which is read only together with a state.
+  // The proof needs the number of Services, which the function reads only together with a shared state.
   scope: "batch",
   deletes: true,
   related: [livingServices],
   rechecks: {
     resync: {
-      // Nothing on the namespace matters, and changes of Services can wait ten minutes.
+      // The audit reads nothing of the namespace, and changes of Services can wait ten minutes.
       fingerprint: () => "",
       everySeconds: 600,
     },
@@ -23,7 +23,7 @@ export const orphanWatch: Watch<ClusterObject> = {
   metrics: {
     orphans: {
       metric: "serverless_ccm_orphaned_load_balancers",
-      help: "Load balancers made for a Service that is no more, as the last audit found them.",
+      help: "Load balancers made for a Service that no longer exists, as the last audit found them.",
     },
   },
 };

@@ -88,7 +88,7 @@ describe("a list", () => {
     ["was cut", "cut", "Unreadable", "GetParametersByPath failed (ThrottlingException)"],
     ["was refused", "throttled", "Unreadable", "less often"],
     ["has nothing", [[], []], "Invalid", "no parameter"],
-  ])("that %s is no list", async (_, given, code, says) => {
+  ])("that %s is not a list", async (_, given, code, says) => {
     listing = given;
     await expect(open().read()).rejects.toMatchObject({ code, message: expect.stringContaining(says) });
   });
