@@ -27,6 +27,9 @@ const RULES: readonly (readonly [pattern: RegExp, advice: string])[] = [
 /** Suppresses the rules for the next line, with a reason; in Markdown within an HTML comment. */
 const SUPPRESSION = /words-ignore: \S/;
 
+/** The maximum of words in a sentence of a comment; a colon or a semicolon ends a sentence, too. */
+const MAX_SENTENCE_WORDS = 25;
+
 const MAX_MARKDOWN_CHARACTERS = 120;
 const FILES = ["*.ts", "*.md", "*.yml", "*.yaml"];
 /** The rules themselves, and their test. */
@@ -44,7 +47,33 @@ export function checkWords(path: string, text: string): readonly WordFault[] {
       })),
     );
   });
+  if (path.endsWith(".ts")) return [...faults, ...checkSentences(lines)];
   return path.endsWith(".md") ? [...faults, ...checkLineLengths(lines)] : faults;
+}
+
+/** Checks the sentences of comments: lines in a row are one text; an empty line, a list or code ends it. */
+function checkSentences(lines: readonly string[]): readonly WordFault[] {
+  const comments: { readonly line: number; text: string }[] = [];
+  let isOpen = false;
+  for (const [index, line] of lines.entries()) {
+    const text = /^\s*(?:\/\*\*?|\*(?!\/)|\/\/)\s?(.*?)(?:\*\/)?$/.exec(line)?.[1]?.trim() ?? "";
+    const begins = /^\s*\/\*|^\s*(?:\*|\/\/)\s*[-@|]/.test(line);
+    const last = comments.at(-1);
+    if (text === "") isOpen = false;
+    else if (isOpen && !begins && last !== undefined) last.text += ` ${text}`;
+    else comments.push({ line: index + 1, text });
+    if (text !== "") isOpen = !/\*\/\s*$/.test(line);
+  }
+  return comments.flatMap(({ line, text }) =>
+    text
+      .split(/(?<=[.!?:;])\s+/)
+      .map((sentence) => sentence.split(/\s+/).filter((word) => /\w/.test(word)).length)
+      .filter((words) => words > MAX_SENTENCE_WORDS)
+      .map((words) => ({
+        line,
+        message: `a sentence of ${words} words: write at most ${MAX_SENTENCE_WORDS}`,
+      })),
+  );
 }
 
 function checkLineLengths(lines: readonly string[]): readonly WordFault[] {

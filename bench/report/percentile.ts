@@ -1,6 +1,6 @@
 /**
- * Returns the smallest of the values that at least `share` (0 < share ≤ 1) of them do not exceed (nearest
- * rank, so it is always one of the values). Undefined without values; their order does not matter.
+ * Returns a percentile by nearest rank, so it is always one of the values: the smallest one that at least `share`
+ * (0 < share ≤ 1) of the values do not exceed. Undefined without values; their order does not matter.
  */
 export function getPercentile(values: readonly number[], share: number): number | undefined {
   const sorted = values.toSorted((a, b) => a - b);

@@ -45,7 +45,7 @@ export type PlatformFunction = (event: unknown, context: FunctionContext) => Pro
 
 /**
  * Converts a middy handler to the signature that every platform calls. Its first middleware turns the input
- * into an `Event` and reads only the fields of `FunctionContext`, so both can be cast to the types of middy.
+ * into an `Event`, and reads only the fields of `FunctionContext`. So both can be cast to the types of middy.
  */
 export function createPlatformFunction(
   handler: (event: Event, context: Context) => Promise<Report>,

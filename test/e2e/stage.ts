@@ -48,7 +48,7 @@ export interface Stage {
   untilUp(instances: readonly Ec2Instance[], timeoutMs?: number): Promise<void>;
   /**
    * Returns violations that the two witnesses saw. A node must never be naked, at any version or by a
-   * rejected write, or get a second value of a field that is written once. A missing version counts, too.
+   * rejected write; nor may it get a second value of a field that is written once. A missing version counts, too.
    * Empty without violations.
    */
   flaws(): Promise<readonly string[]>;

@@ -22,7 +22,7 @@ const PERIOD_SECONDS = 10;
 
 /**
  * Runs one living actor with current lists until nothing is due or in transit. It checks each object once at
- * its start, like a relay after a list, and then when the object needs work or a report requests it. An audit
+ * its start, like a relay after a list; then when the object needs work or a report requests it. An audit
  * checks all objects, even those without work.
  */
 export async function comeToRest(world: World, mode: "react" | "audit", limitMs: number): Promise<Rest> {

@@ -161,7 +161,7 @@ export async function startTwoActors<World extends LoadBalancerWorld>(
 
   /**
    * Returns what a single fresh actor makes of the last edit, from three starts. These are the earlier state,
-   * an empty cloud (an API may show it in other words), and other settings (an unused policy of theirs may
+   * an empty cloud (an API may show it in other words); and other settings (an unused policy of theirs may
    * remain).
    */
   async function expectedOf(variant: Variant): Promise<readonly (readonly string[])[]> {

@@ -23,7 +23,7 @@ export interface CanaryOptions {
 
 /**
  * Moves one cluster to a stage of the new version and back, while its nodes join; the other cluster stays.
- * Each time the cluster is in the files of both stages for a while, because operators remove it from the old
+ * Each time the cluster is in the files of both stages for a while: operators remove it from the old
  * stage only when the new one follows it.
  */
 export async function playCanary(options: CanaryOptions): Promise<StepResult[]> {

@@ -32,8 +32,8 @@ export function isYoungGenerationLimited(
 
 /**
  * Keeps the heap of this process close to what it needs. V8 reads the size of the young generation only at
- * its start, so this restarts the program in the same process, unless that size is already set or the process
- * cannot be replaced. Call it first.
+ * its start. So this restarts the program in the same process, unless the size is already set or the platform cannot
+ * replace a process. Call it first.
  */
 export function keepHeapSmall(): void {
   // V8 reads this flag at every collection, and ignores it if it does not know it.

@@ -239,8 +239,8 @@ export interface LoadBalancerModel {
   /** How orphans are found; a cloud without it reports no orphans. */
   readonly orphans?: OrphanModel;
   /**
-   * Returns whether the resources of a Service that never had a load balancer are removed, because the cloud
-   * refuses this action until a person fixes something. `observed` is the state before our first action.
+   * Returns whether the controller removes the resources of a Service that never had a load balancer. It does so if
+   * the cloud refuses this action until a person fixes something. `observed` is the state before our first action.
    * Without this function all resources stay.
    */
   needsRollback?(action: LoadBalancerAction, observed: unknown): boolean;

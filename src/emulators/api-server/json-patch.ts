@@ -4,8 +4,8 @@ import { createBadRequest, patchDoesNotApply } from "#emulators/api-server/statu
 
 /**
  * Applies a JSON patch (RFC 6902) in place as kube-apiserver's library does. It differs from the RFC and
- * other libraries: `test` of null holds for an absent member (not for an element or a parent), `replace` adds
- * an absent member, `remove` of an absent one fails. All failures are one Refusal, which does not name the
+ * other libraries: `test` of null holds for an absent member, but not for an element or a parent. `replace` adds
+ * an absent member, and `remove` of an absent one fails. All failures are one Refusal, which does not name the
  * operation.
  */
 export function applyJsonPatch(document: JsonObject, patch: unknown): JsonObject {

@@ -3,8 +3,8 @@ import { VisibleAfter } from "./instance-spec.ts";
 import { Quotas } from "./quotas.ts";
 
 /**
- * A failure of the next calls. It can be an error answer, a closed connection, no answer, a body that is not
- * XML, a document that breaks off, a connection reset within the body, a late answer, or an empty list. For
+ * A failure of the next calls. It can be an error answer, a closed connection, no answer, or a late answer. It can
+ * also be a body that is not XML, a document that breaks off, a reset within the body, or an empty list. For
  * calls that take pages (those without IDs) it can also be an empty page before the list.
  */
 export const Failure = z.strictObject({

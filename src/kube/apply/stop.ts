@@ -130,8 +130,8 @@ function getRejectionBackoff({ metadata }: ApiObject, now: Date): number {
 /** An object's permit for cloud changes, which it acquires once and keeps to its end. */
 export interface ChangePermit {
   /**
-   * Resolves to whether the permit came at once or was already held, came after others changed the cloud, or
-   * never comes because the time is up.
+   * Resolves to `now` if the permit came at once or was already held. Resolves to `after others` if others changed
+   * the cloud first, and to `never` if the time is up.
    */
   acquire(): Promise<"now" | "after others" | "never">;
   /** Ends the permit, whether it was granted or not. */

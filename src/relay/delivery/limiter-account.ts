@@ -116,8 +116,8 @@ const PROMISED = 2;
 const PEAK_HALF_LIFE_MS = 5_000;
 
 /**
- * Creates a quota with equal shares for as many invocations as recently ran at a time, so that a few single
- * ones may spend what is unused.
+ * Creates a quota with equal shares for as many invocations as recently ran at a time. So a few single invocations
+ * may spend the unused part.
  *
  * Its ceiling grows by a constant and falls in proportion, and shares never fall below the floor. `part`
  * returns the part of the account's quotas to divide, from 0 to 1; it is called at each start.

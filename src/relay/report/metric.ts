@@ -16,8 +16,8 @@ export const DELAY_BUCKETS: readonly number[] = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5
 const CODE = /^[\w:.-]{1,100}$/;
 
 /**
- * Returns a function that passes the first `maxValues` different codes and maps all other values to `other`,
- * because each value is a series of its own.
+ * Returns a function that passes the first `maxValues` different codes, and maps all other values to `other`. Each
+ * value is a series of its own, so their number needs a limit.
  */
 export function createLabelLimit(maxValues: number): (value: string) => string {
   const values = new Set<string>();

@@ -73,8 +73,8 @@ export function buildMeasured(difference: Partial<Measured["function"]> = {}): M
 }
 
 /**
- * Builds a workload of 24 nodes a day, that is 730 a month, one at a time and all warm, in ten clusters of
- * one node.
+ * Builds a workload of 24 nodes a day, that is 730 a month, in ten clusters of one node. The nodes join one at
+ * a time, and all invocations are warm.
  */
 export function buildWorkload(difference: Partial<Workload> = {}): Workload {
   return {

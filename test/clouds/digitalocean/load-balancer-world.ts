@@ -13,8 +13,8 @@ const OTHER_VPC = "5a4981aa-9653-4bd1-bef5-d6bff52042e4";
 
 /**
  * Creates a fake DigitalOcean with the droplets of a cluster, one droplet of another owner, and load
- * balancers of others. These are one of another cluster for a Service of the same name, one that a person
- * made, and one of the same name in another region.
+ * balancers of others. These are one of another cluster for a Service of the same name; one that a person
+ * made; and one of the same name in another region.
  */
 export async function createDigitalOceanWorld(): Promise<LoadBalancerWorld> {
   const fake = await startFakeDigitalOcean();

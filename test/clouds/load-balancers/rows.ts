@@ -4,7 +4,7 @@ import type { Stage } from "#test/crash-consistency/stage.ts";
 /**
  * Rows that need what some clouds lack: nodes as targets, status addresses of the cloud, source ranges, UDP,
  * names that others can take, and settings changed in place. Others need several clusters in one account,
- * load balancers that no annotation gives to another Service, machines that the cloud reports as foreign, and
+ * load balancers that no annotation gives to another Service; machines that the cloud reports as foreign, and
  * one list of all Services' resources.
  */
 export type OptionalRow =

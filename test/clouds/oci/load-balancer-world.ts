@@ -49,7 +49,7 @@ const SAID = {
 } as const;
 
 /**
- * Creates a fake Oracle Cloud with the instances of a cluster and one of another VCN, load balancers and
+ * Creates a fake Oracle Cloud with the instances of a cluster and one of another VCN; load balancers and
  * groups of others, and a group of the cluster's nodes with a foreign rule.
  */
 export async function createOciWorld(kind: "lb" | "nlb"): Promise<LoadBalancerWorld> {

@@ -25,7 +25,7 @@ export async function createForeignLoadBalancer(aws: Clients): Promise<string> {
 
 /**
  * Creates foreign resources that resemble ours as closely as possible. They are load balancers of another
- * cluster for a Service of the same name on the same instances, their rules and manual rules on our nodes'
+ * cluster for a Service of the same name on the same instances; their rules and manual rules on our nodes'
  * group, their groups, and a route.
  */
 export async function makeForeignThings(aws: Clients, network: Network, instance: string): Promise<void> {

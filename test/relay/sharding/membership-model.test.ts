@@ -9,7 +9,7 @@ import { createInProcessApi } from "#test/fuzz/in-process-api.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 import { SEED } from "#test/seed.ts";
 
-// A model of replicas on one API server that join, leave, are killed, and lose and regain the connection, in
+// A model of replicas on one API server. They join, leave, are killed, and lose and regain the connection, in
 // any order, with clocks that differ by hours.
 
 const NAMES = ["a", "b", "c", "d", "e"] as const;

@@ -57,9 +57,9 @@ export function isReserved(key: string): boolean {
 }
 
 /**
- * Prefixes before the slash in keys of other controllers, subdomains included: Kubernetes and its projects
- * (cluster-autoscaler, Cluster API, kops), the AWS Load Balancer Controller with its Gateway API, EKS and its
- * CNI, the CSI drivers, Karpenter, eksctl.
+ * Prefixes before the slash in keys of other controllers, subdomains included. They belong to Kubernetes and its
+ * projects (cluster-autoscaler, Cluster API, kops), to the AWS Load Balancer Controller, and to EKS and its CNI.
+ * Others belong to the CSI drivers, Karpenter and eksctl.
  */
 const DOMAINS = [
   "kubernetes.io",

@@ -23,8 +23,8 @@ import type { Observation } from "#core/capability.ts";
 import type { Holding, HoldingsState } from "#core/service/holdings.ts";
 
 /**
- * Lists all load balancers, target groups and security groups that the cluster owns by tag and that name a
- * Service, created by us or by the stock controller. An incomplete listing or unreadable tags are an error,
+ * Lists the load balancers, target groups and security groups that have the cluster's tag and name a Service. Either
+ * serverless-ccm or the stock controller created them. An incomplete listing or unreadable tags are an error,
  * so that nothing is missed.
  */
 export async function observeHoldings(

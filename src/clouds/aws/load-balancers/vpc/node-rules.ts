@@ -126,8 +126,8 @@ function planRuleChange(
 }
 
 /**
- * Sends shared rules one per request. Of several concurrent requests all but the first meet the others'
- * rules, and AWS rejects a whole request if one rule exists already or is gone.
+ * Sends shared rules one per request. AWS rejects a whole request if one of its rules exists already or
+ * is gone, as in all but the first of several concurrent requests.
  */
 function splitRequests(
   rules: readonly Rule[],

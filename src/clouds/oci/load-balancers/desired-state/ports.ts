@@ -87,8 +87,8 @@ type RuleModeResult =
   | { readonly kind: "refused"; readonly issue: Issue };
 
 /**
- * Reads the mode: from the annotation for both types, else from the type's own, else from the cluster's
- * configuration, else `All` for the type `lb` as in the stock controller. Security lists belong to whole
+ * Reads the mode from the annotation for both types, else from the type's own annotation, else from the cluster's
+ * configuration. The default for the type `lb` is `All`, as in the stock controller. Security lists belong to whole
  * subnets and are not changed.
  */
 export function readRuleMode(
