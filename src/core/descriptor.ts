@@ -3,8 +3,8 @@ import type { CheckResult } from "#core/check-result.ts";
 import type { ControllerName } from "#core/event.ts";
 
 /**
- * What is known of a controller without its code: which clusters run it, which rights it needs, and how it is
- * handed over. Each controller's folder has one in `descriptor.ts`; `src/core/descriptors.ts` lists them. It
+ * What is known of a controller without its code: which clusters run it, what configures it, and how it is handed
+ * over. Each controller's folder has one in `descriptor.ts`; `src/core/descriptors.ts` lists them. It
  * imports nothing heavy, because every process reads the descriptors of all controllers.
  */
 export interface ControllerDescriptor {
@@ -19,7 +19,6 @@ export interface ControllerDescriptor {
   readonly settings?: Readonly<Record<string, z.ZodType>>;
   /** Finds what keeps an enabled controller from any work. */
   readonly settingsCheck?: SettingsCheck;
-  readonly rights: ControllerRights;
   /** Absent if no other cloud-controller-manager has such a controller. */
   readonly handover?: Handover;
 }
@@ -42,7 +41,10 @@ export interface NamedEnablement {
   readonly onByDefault?: true;
 }
 
-/** The rights in a cluster that a controller needs; infra/rbac grants exactly these. */
+/**
+ * The rights in a cluster that a controller needs; infra/rbac grants exactly these. Each controller's folder
+ * has them in `rights.ts`, apart from its descriptor, because functions do not read them.
+ */
 export interface ControllerRights {
   /** What the relay lists and watches and the sweep lists, besides nodes. */
   readonly followed: readonly RightTarget[];

@@ -1,7 +1,19 @@
 import { RELAY_LEASE, SYSTEM_NAMESPACE } from "#core/contracts.ts";
-import { buildRights, NODE_OBJECTS, type Right, type RightTarget } from "#core/descriptor.ts";
+import { csrRights } from "#core/csr/rights.ts";
+import {
+  buildRights,
+  type ControllerRights,
+  NODE_OBJECTS,
+  type Right,
+  type RightTarget,
+} from "#core/descriptor.ts";
 import { type ControllerFunctionName, DESCRIPTORS } from "#core/descriptors.ts";
 import { type FunctionIdentity, formatUser, type Identity } from "#core/identities.ts";
+import { nodeRights } from "#core/node/rights.ts";
+import { nodeLifecycleRights } from "#core/node-lifecycle/rights.ts";
+import { routeRights } from "#core/route/rights.ts";
+import { serviceRights } from "#core/service/rights.ts";
+import { taggingRights } from "#core/tagging/rights.ts";
 
 /**
  * The clouds that keep their state in the cluster, with manifests in a folder of their name in infra/rbac.
@@ -15,15 +27,30 @@ const LEASE: RightTarget = {
   name: RELAY_LEASE,
 };
 
-const FOLLOWED = DESCRIPTORS.flatMap(({ rights }) => rights.followed);
+/** The rights of every controller by the name of its function; a new one is a line here. */
+const BY_FUNCTION: Readonly<Record<ControllerFunctionName, ControllerRights>> = {
+  node: nodeRights,
+  "node-lifecycle": nodeLifecycleRights,
+  csr: csrRights,
+  service: serviceRights,
+  route: routeRights,
+  tagging: taggingRights,
+};
+
+const CONTROLLERS = DESCRIPTORS.map(({ functionName }) => ({
+  functionName,
+  rights: BY_FUNCTION[functionName],
+}));
+
+const FOLLOWED = CONTROLLERS.flatMap(({ rights }) => rights.followed);
 
 const OF_FUNCTIONS = Object.fromEntries(
-  DESCRIPTORS.map(({ functionName, rights }) => [functionName, rights.granted]),
+  CONTROLLERS.map(({ functionName, rights }) => [functionName, rights.granted]),
 ) as Readonly<Record<ControllerFunctionName, readonly Right[]>>;
 
 /** The identities for which a relay writes and sweeps, if functions cannot reach the cluster. */
 const IMPERSONATED: readonly FunctionIdentity[] = [
-  ...DESCRIPTORS.filter(({ rights }) => rights.byRelay === true).map(({ functionName }) => functionName),
+  ...CONTROLLERS.filter(({ rights }) => rights.byRelay === true).map(({ functionName }) => functionName),
   "sweep",
 ];
 

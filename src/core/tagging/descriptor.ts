@@ -1,6 +1,6 @@
 import { reportOk, reportWarning } from "#core/check-result.ts";
 import { TAGS_LABEL } from "#core/contracts.ts";
-import { buildRights, CLUSTER_OBJECT, type ControllerDescriptor, NODE_OBJECTS } from "#core/descriptor.ts";
+import type { ControllerDescriptor } from "#core/descriptor.ts";
 import { TAGGING, TaggingSettings } from "#core/tagging/settings.ts";
 
 export const taggingDescriptor = {
@@ -21,14 +21,6 @@ export const taggingDescriptor = {
       );
     },
     warning: `tagging.tags: is empty, and the controller ${TAGGING} does nothing without tags`,
-  },
-  rights: {
-    followed: [{ ...CLUSTER_OBJECT, controller: TAGGING }],
-    // Nodes are counted before tags are removed from the instance of a node that is gone.
-    granted: [
-      ...buildRights({ ...CLUSTER_OBJECT, controller: TAGGING }, "get"),
-      ...buildRights({ ...NODE_OBJECTS, controller: TAGGING }, "list", "patch"),
-    ],
   },
   handover: {
     oneAtATime: true,
