@@ -1,10 +1,10 @@
-import { buildWatchContext, type Cluster, getQuotaKey, selectSettings } from "#config/cluster.ts";
+import { buildWatchContext, type Cluster, getQuotaKey } from "#config/cluster.ts";
 import type { Stops } from "#config/switch/follow-stops.ts";
 import type { ControllerName } from "#core/event.ts";
 import { formatFollowedPath, type ObjectName, type Resource } from "#core/resources/resource.ts";
 import { describeStop, type Stop } from "#core/stop.ts";
 import type { Watch } from "#core/watch.ts";
-import { selectWatches, WATCHES } from "#core/watches.ts";
+import { WATCHES } from "#core/watches.ts";
 import type { LimitInForce } from "#kube/client/errors.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
@@ -13,18 +13,15 @@ import type { Invoker } from "#platforms/invoker.ts";
 import { type ControllerRelay, createControllerRelay } from "#relay/controller-relay.ts";
 import type { InvocationLimiter } from "#relay/delivery/invocation-limiter.ts";
 import type { RefreshAllowance } from "#relay/delivery/refresh-allowance.ts";
-import {
-  type Informer,
-  type InformerSubscriber,
-  shareParsing,
-  startInformer,
-} from "#relay/informer/informer.ts";
+import { selectEnabledWatches } from "#relay/enabled-watches.ts";
+import { type Informer, type InformerSubscriber, startInformer } from "#relay/informer/informer.ts";
 import { decideHeartbeat } from "#relay/lease/heartbeat.ts";
 import { type Heartbeat, renewLease } from "#relay/lease/renew-lease.ts";
 import { createAnswerLimit } from "#relay/report/answer-limit.ts";
 import type { ClusterNote, RelayNote } from "#relay/report/relay-note.ts";
 import type { WaitingCount } from "#relay/report/waiting.ts";
-import type { PendingCounts, Queue } from "#relay/work/types.ts";
+import { createScheduler, sumInvocations } from "#relay/scheduler.ts";
+import type { PendingCounts } from "#relay/work/types.ts";
 
 /** The dependencies and settings of one cluster's relay. */
 export interface ClusterRelayOptions {
@@ -94,13 +91,12 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
   const following = new AbortController();
   const drained: (() => void)[] = [];
   let wakes = false;
-  let cancelTimer: () => void = () => {};
   let stop = readStop();
 
   const quotaKey = getQuotaKey(cluster);
   const note = (value: ClusterNote): void => options.note({ cluster: cluster.name, ...value });
   const answers = createAnswerLimit(clock, note);
-  const controllers = shareParsing(selectEnabled(cluster, options.watches ?? WATCHES, note)).map((watch) =>
+  const controllers = selectEnabledWatches(cluster, options.watches ?? WATCHES, note).map((watch) =>
     createControllerRelay({
       ...options,
       watch,
@@ -114,12 +110,12 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
       },
       wake,
       readStop,
-      onTurn: pump,
+      onTurn: () => scheduler.run(),
       isFull: () => cluster.limits.invocations > 1 && invocations() >= cluster.limits.invocations,
     }),
   );
-  const pace = createWatchRateLimiter(clock, cluster.limits.watchEventsPerSecond);
-  const feeds = new Map(
+  const watchRateLimiter = createWatchRateLimiter(clock, cluster.limits.watchEventsPerSecond);
+  const informers = new Map(
     groupSubscribers(controllers).map(([path, { resource, only, subscribers }]): [string, Informer] => [
       path,
       startInformer({
@@ -128,14 +124,21 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
         only,
         subscribers,
         bounds: cluster.limits,
-        pace,
+        pace: watchRateLimiter,
         signal: following.signal,
         note: (each) => note({ resource: resource.name, ...each }),
       }),
     ]),
   );
 
-  const vouching =
+  const scheduler = createScheduler({
+    controllers,
+    clock,
+    maxInvocations: cluster.limits.invocations,
+    read: ({ watch }, objects) => informers.get(getWatchPath(watch))?.read(objects),
+  });
+
+  const renewing =
     options.lease === undefined || cluster.policies.dryRun
       ? undefined
       : renewLease({
@@ -146,7 +149,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
           heartbeat: () =>
             readStop() === "writes"
               ? WRITES_STOPPED
-              : decideHeartbeat(feeds.values(), controllers, clock.now()),
+              : decideHeartbeat(informers.values(), controllers, clock.now()),
           note,
         });
 
@@ -163,9 +166,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
   }
 
   function invocations(): number {
-    let sum = 0;
-    for (const controller of controllers) sum += controller.invocations();
-    return sum;
+    return sumInvocations(controllers);
   }
 
   /** A watch delivers many lines at once; one pass handles them together. */
@@ -175,92 +176,22 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
     queueMicrotask(() => {
       wakes = false;
       if (invocations() === 0) for (const done of drained.splice(0)) done();
-      pump();
+      scheduler.run();
     });
-  }
-
-  function pump(): void {
-    if (following.signal.aborted) return;
-    cancelTimer();
-    const nowMs = clock.now();
-    let soonestMs = Number.POSITIVE_INFINITY;
-    for (const controller of controllers) {
-      const reads = controller.advance(nowMs);
-      if (reads.length > 0) feeds.get(getWatchPath(controller.watch))?.read(reads);
-      soonestMs = Math.min(soonestMs, (controller.nextMs() ?? Number.POSITIVE_INFINITY) - nowMs);
-    }
-    soonestMs = Math.min(soonestMs, sendAll("work", nowMs), sendAll("look", nowMs));
-    if (soonestMs !== Number.POSITIVE_INFINITY) cancelTimer = clock.after(Math.max(0, soonestMs), pump);
-  }
-
-  /**
-   * Sends every batch that closes now, taking turns between controllers. Returns how long the next batch
-   * lingers.
-   */
-  function sendAll(queue: Queue, nowMs: number): number {
-    for (;;) {
-      let next: ControllerRelay | undefined;
-      let soonestMs = Number.POSITIVE_INFINITY;
-      for (const controller of controllers) {
-        if (!controller.isReady(queue)) continue;
-        const waitMs = controller.closesInMs(queue, freeSlots(queue, controller, nowMs), nowMs);
-        if (waitMs === undefined) {
-          const patienceMs = queue === "work" ? controller.patienceMs(nowMs) : 0;
-          if (patienceMs > 0) soonestMs = Math.min(soonestMs, patienceMs);
-          continue;
-        }
-        if (waitMs > 0) soonestMs = Math.min(soonestMs, waitMs);
-        else if (next === undefined || isBefore(controller, next)) next = controller;
-      }
-      if (next === undefined || !next.send(queue)) return soonestMs;
-    }
-  }
-
-  /**
-   * Resyncs and monitoring come after work. They leave one permit free for new work if the cluster has more
-   * than one.
-   */
-  function freeSlots(queue: Queue, controller: ControllerRelay, nowMs: number): number {
-    const free = cluster.limits.invocations - invocations();
-    if (free <= 0) return 0;
-    if (queue === "work" && controller.patienceMs(nowMs) === 0) return free;
-    const isBehindWork = controllers.some(
-      (other) => other.isReady("work") && (queue === "look" || other.patienceMs(nowMs) === 0),
-    );
-    return isBehindWork ? 0 : free - (cluster.limits.invocations > 1 ? 1 : 0);
   }
 
   function stopFollowing(): void {
     following.abort();
     stopListening?.();
-    cancelTimer();
+    scheduler.stop();
     answers.close();
     for (const controller of controllers) controller.stop();
   }
 
   return {
     wake,
-    status() {
-      const each = controllers.map((controller): ControllerStatus => {
-        const { name } = controller.watch;
-        const counts = { invocations: controller.invocations(), waiting: controller.waiting() };
-        return { name, ...counts, orphans: controller.orphans(), ...controller.counts() };
-      });
-      const followed = [...feeds.values()];
-      return {
-        name: cluster.name,
-        ready: followed.length > 0 && followed.every((feed) => feed.isReady()),
-        invocations: invocations(),
-        failure:
-          followed.length === 0
-            ? NOTHING_TO_DO
-            : followed.map((feed) => feed.failure()).find((failure) => failure !== undefined),
-        ...(readStop() === undefined ? {} : { stop: readStop() }),
-        limited: dropDuplicates([...followed.flatMap((feed) => feed.limited()), ...answers.limited()]),
-        ...sumPending(each),
-        controllers: each,
-      };
-    },
+    status: () =>
+      buildStatus(cluster.name, controllers, [...informers.values()], readStop(), answers.limited()),
     async drain() {
       stopFollowing();
       if (invocations() > 0) await new Promise<void>((resolve) => drained.push(resolve));
@@ -268,7 +199,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
     async close() {
       stopFollowing();
       for (const controller of controllers) controller.abandon();
-      await Promise.all([...[...feeds.values()].map(({ ended }) => ended), vouching]);
+      await Promise.all([...[...informers.values()].map(({ ended }) => ended), renewing]);
     },
   };
 }
@@ -276,36 +207,37 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
 const WRITES_STOPPED: Heartbeat = { kind: "doubts", because: describeStop("writes") };
 const NOTHING_TO_DO = { code: "NoController", message: "none of the cluster's controllers is known here" };
 
-/** Orders controllers whose batches close: fewest in flight first, then the longest wait for a turn. */
-function isBefore(one: ControllerRelay, other: ControllerRelay): boolean {
-  const difference = one.invocations() - other.invocations();
-  return difference === 0 ? one.sentMs() < other.sentMs() : difference < 0;
+function buildStatus(
+  name: string,
+  controllers: readonly ControllerRelay[],
+  informers: readonly Informer[],
+  stop: Stop | undefined,
+  limitedAnswers: readonly LimitInForce[],
+): ClusterStatus {
+  const statuses = controllers.map(buildControllerStatus);
+  return {
+    name,
+    ready: informers.length > 0 && informers.every((informer) => informer.isReady()),
+    invocations: sumInvocations(controllers),
+    failure:
+      informers.length === 0
+        ? NOTHING_TO_DO
+        : informers.map((informer) => informer.failure()).find((failure) => failure !== undefined),
+    ...(stop === undefined ? {} : { stop }),
+    limited: dropDuplicates([...informers.flatMap((informer) => informer.limited()), ...limitedAnswers]),
+    ...sumPending(statuses),
+    controllers: statuses,
+  };
+}
+
+function buildControllerStatus(controller: ControllerRelay): ControllerStatus {
+  const { name } = controller.watch;
+  const counts = { invocations: controller.invocations(), waiting: controller.waiting() };
+  return { name, ...counts, orphans: controller.orphans(), ...controller.counts() };
 }
 
 function dropDuplicates(limited: readonly LimitInForce[]): readonly LimitInForce[] {
   return limited.filter(({ limit }, index) => limited.findIndex((each) => each.limit === limit) === index);
-}
-
-function selectEnabled(
-  cluster: Cluster,
-  watches: readonly Watch[],
-  note: (note: ClusterNote) => void,
-): readonly Watch[] {
-  const found: Watch[] = [];
-  const settings = selectSettings(cluster);
-  for (const controller of new Set(cluster.controllers)) {
-    const known = watches.find(
-      ({ name, enablement }) => name === controller && enablement?.companionOf === undefined,
-    );
-    if (known === undefined) note({ kind: "unknown-controller", controller });
-    else
-      found.push(
-        ...selectWatches([controller], watches).filter(
-          (watch) => watch.enablement?.isFor?.(settings) !== false,
-        ),
-      );
-  }
-  return found;
 }
 
 interface SubscriberGroup {

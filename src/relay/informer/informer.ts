@@ -1,21 +1,12 @@
-import {
-  formatCollectionPath,
-  formatFollowedPath,
-  formatObjectKey,
-  type ObjectName,
-  type Resource,
-} from "#core/resources/resource.ts";
-import type { ParsedObject, Watch } from "#core/watch.ts";
+import { formatFollowedPath, type ObjectName, type Resource } from "#core/resources/resource.ts";
 import type { LimitInForce, LimitName } from "#kube/client/errors.ts";
-import { createSemaphore } from "#kube/client/semaphore.ts";
-import { createAbortPatience } from "#kube/client/time-limit.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { DEFAULT_BOUNDS, type FollowBounds } from "#kube/follow/bounds.ts";
 import type { Clock } from "#kube/follow/clock.ts";
-import { listByName } from "#kube/follow/list.ts";
-import { type ObjectKey, parseObjectKey } from "#kube/follow/object-key.ts";
+import type { ObjectKey } from "#kube/follow/object-key.ts";
 import { type WatchNote, watchResource } from "#kube/follow/watch.ts";
 import type { WatchRateLimiter } from "#kube/follow/watch-rate-limiter.ts";
+import { createObjectReader, type ReadResult } from "#relay/informer/object-reader.ts";
 import { refreshForever } from "#relay/informer/refresh.ts";
 
 /** An object as the API server sends it. */
@@ -111,14 +102,14 @@ export function startInformer(options: InformerOptions): Informer {
   let failure: Failure | undefined;
   let heardMs = 0;
   let isLost = false;
+  const limits = new Map<LimitName, LimitInForce>();
 
   function heard(): void {
     heardMs = clock.now();
     isLost = false;
   }
-  const limits = new Map<LimitName, LimitInForce>();
 
-  const reader = createReader({ transport, resource, bounds, signal, onRead });
+  const reader = createObjectReader({ transport, resource, bounds, signal, onRead });
 
   function onRead(name: ObjectName, result: ReadResult): void {
     note({ kind: "read", ...name, failure: result.kind === "failed" ? result : undefined });
@@ -213,90 +204,5 @@ export function startInformer(options: InformerOptions): Informer {
     limited: () => [...limits.values()].map(({ limit, message }) => ({ limit, message })),
     read: (objects) => reader.add(objects),
     ended: Promise.all([following, ...refreshing]),
-  };
-}
-
-/** The result of reading one object by name. */
-type ReadResult =
-  | { readonly kind: "object"; readonly key: ObjectKey; readonly object: Readonly<Record<string, unknown>> }
-  | { readonly kind: "gone" }
-  | { readonly kind: "failed"; readonly code: string; readonly message: string };
-
-interface ReaderOptions {
-  readonly transport: Transport;
-  readonly resource: Resource;
-  readonly bounds: FollowBounds;
-  readonly signal: AbortSignal;
-  readonly onRead: (name: ObjectName, result: ReadResult) => void;
-}
-
-/** Reads named objects, a few at a time, each at most once however often it is requested meanwhile. */
-interface Reader {
-  add(objects: readonly ObjectName[]): void;
-}
-
-const MAX_READS = 4;
-
-/** More than the objects of a cluster. An object that finds no room is requested again when its wait ends. */
-const MAX_WAITING = 10_000;
-
-/**
- * Creates a reader that lists with a field selector, so that the relay needs permission only to list and
- * watch.
- */
-function createReader({ transport, resource, bounds, signal, onRead }: ReaderOptions): Reader {
-  const waiting = new Set<string>();
-  const slots = createSemaphore(() => MAX_READS, MAX_WAITING);
-
-  async function readInTurn(name: ObjectName): Promise<void> {
-    const key = formatObjectKey(name);
-    if (waiting.has(key)) return;
-    waiting.add(key);
-    const entered = await slots.acquire(createAbortPatience(signal));
-    waiting.delete(key);
-    if (entered !== "entered") return;
-    const result = await read(name);
-    slots.release();
-    if (!signal.aborted) onRead(name, result);
-  }
-
-  async function read(name: ObjectName): Promise<ReadResult> {
-    const page = await listByName(transport, formatCollectionPath(resource), name, signal, bounds);
-    if (page.kind === "failed") return page;
-    const object = page.kind === "page" ? page.items[0] : undefined;
-    const key = parseObjectKey(object);
-    if (key === undefined) return { kind: "gone" };
-    return { kind: "object", key, object: object as Readonly<Record<string, unknown>> };
-  }
-
-  return {
-    add(objects) {
-      for (const { namespace, name } of objects)
-        void readInTurn(namespace === undefined ? { name } : { namespace, name });
-    },
-  };
-}
-
-/**
- * Returns watch halves that share one parsed object while any of them holds it. Controllers of one resource
- * see each object in turn, and parsing is the largest cost of an event.
- */
-export function shareParsing(watches: readonly Watch[]): readonly Watch[] {
-  const shared = new Map<Watch["parse"], Watch["parse"]>();
-  return watches.map((watch) => {
-    if (watches.filter(({ parse }) => parse === watch.parse).length === 1) return watch;
-    const parse = shared.get(watch.parse) ?? memoizeParse(watch.parse);
-    shared.set(watch.parse, parse);
-    return { ...watch, parse };
-  });
-}
-
-function memoizeParse(parse: Watch["parse"]): Watch["parse"] {
-  const seen = new WeakMap<object, ReturnType<Watch["parse"]>>();
-  return (value) => {
-    if (typeof value !== "object" || value === null) return parse(value);
-    const parsed: ParsedObject<never> | ReturnType<Watch["parse"]> = seen.get(value) ?? parse(value);
-    seen.set(value, parsed);
-    return parsed;
   };
 }

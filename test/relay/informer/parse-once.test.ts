@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { nodeWatch } from "#core/node/watch.ts";
 import type { Watch } from "#core/watch.ts";
-import { shareParsing } from "#relay/informer/informer.ts";
+import { shareParsing } from "#relay/enabled-watches.ts";
 import { serviceWatch } from "#test/relay/watch-builders.ts";
 
 /** Wraps a watch half and counts how often it parses. */
