@@ -55,7 +55,7 @@ export const NODE_EVENTS = {
       },
       InvalidAddress: {
         sentence:
-          "An annotation or label with the node's addresses, such as k3s.io/internal-ip, is not a list of IP addresses. Correct them, or the --node-ip and --node-external-ip of its agent.",
+          "An annotation or label with the node's addresses, such as k3s.io/internal-ip, is not a list of IP addresses. Correct it, or the --node-ip and --node-external-ip of its agent.",
         when: "At once.",
       },
       ProvidedNodeIPInvalid: {
