@@ -244,7 +244,11 @@ describe("the deployed function's public keys", () => {
     ["are missing", undefined, "names no public key"],
     ["are empty", " , ", "names no public key"],
     ["are no keys", "secret", "is not a list of public"],
-    ["are of another kind", derivePublicKey(OTHER_KEY).replace("MCowBQYDK2Vw", "MCowBQYDK2Vu"), "is not a list"],
+    [
+      "are of another kind",
+      derivePublicKey(OTHER_KEY).replace("MCowBQYDK2Vw", "MCowBQYDK2Vu"),
+      "is not a list",
+    ],
     ["are too many", Array.from({ length: 5 }, () => PUBLIC_KEY).join(), "names 5 public keys"],
   ])("that %s reject every request, and the log says so", async (_, keys, message) => {
     const lines: LogLine[] = [];
