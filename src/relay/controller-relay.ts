@@ -1,5 +1,4 @@
 import type { Cluster } from "#config/cluster.ts";
-import type { EventReason } from "#core/event.ts";
 import type { ObjectName, Resource } from "#core/resources/resource.ts";
 import type { Stop } from "#core/stop.ts";
 import type { ApiObject, WaitingGauge, Watch, WatchContext } from "#core/watch.ts";
@@ -7,10 +6,15 @@ import { fillBatch, getRefreshPeriod } from "#delivery/batch-event.ts";
 import { type RelatedBatch, withRelated } from "#delivery/related-batch.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { ObjectKey } from "#kube/follow/object-key.ts";
-import { type Invocation, type Invoker, isRefusal } from "#platforms/invoker.ts";
-import { type Delivery, deliver } from "#relay/delivery/deliver.ts";
+import type { Invoker } from "#platforms/invoker.ts";
+import { deliver } from "#relay/delivery/deliver.ts";
+import {
+  getEventReason,
+  selectChanged,
+  takeSameReason,
+  toInvocationEnd,
+} from "#relay/delivery/delivered-batch.ts";
 import type {
-  InvocationEnd,
   InvocationLimiter,
   InvocationPermit,
   PermitRequest,
@@ -204,8 +208,8 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     related.forget(uid);
     delays.forget(uid);
     waiting.forget(uid);
-    const flight = pending.deleted(uid);
-    if (flight !== undefined) running.get(flight)?.abort();
+    const invocationId = pending.deleted(uid);
+    if (invocationId !== undefined) running.get(invocationId)?.abort();
     options.wake();
   }
 
@@ -224,14 +228,14 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   };
 
   function send(queue: Queue): boolean {
-    const place = limiter.enter(request, onTurn);
-    isQueued = place === undefined;
-    if (place === undefined) return true;
+    const permit = limiter.enter(request, onTurn);
+    isQueued = permit === undefined;
+    if (permit === undefined) return true;
     sentMs = clock.now();
     closedMs[queue] = sentMs;
     const { objects, tooLarge, lists } = fill(queue);
-    if (objects.length > 0) void fly(queue, objects, lists, place);
-    else place.leave();
+    if (objects.length > 0) void invoke(queue, objects, lists, permit);
+    else permit.leave();
     return objects.length > 0 || tooLarge > 0;
   }
 
@@ -252,19 +256,19 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     note({ kind: "too-large", what, objects: objects.map(toObjectName) });
   }
 
-  async function fly(
+  async function invoke(
     queue: Queue,
     objects: readonly ReadyObject[],
     lists: FilledEvent["lists"],
-    place: InvocationPermit,
+    permit: InvocationPermit,
   ): Promise<void> {
     const startedMs = clock.now();
-    const flight = ++invocations;
+    const invocationId = ++invocations;
     const abort = new AbortController();
-    running.set(flight, abort);
+    running.set(invocationId, abort);
     pending.start(
       objects.map(({ uid }) => uid),
-      flight,
+      invocationId,
       startedMs,
     );
     const facts = {
@@ -273,8 +277,8 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
       clusterHash: options.clusterHash,
       controller: watch.name,
       reason: monitor === undefined || queue === "look" ? getEventReason(queue, objects) : "monitor",
-      share: place.share,
-      accountClusters: place.accountClusters,
+      share: permit.share,
+      accountClusters: permit.accountClusters,
       related: lists,
       // A cluster with one permit can judge by its queue alone.
       busy: pending.queue("work").ready > 0 || options.isFull(),
@@ -285,9 +289,9 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     const endedMs = clock.now();
     const { invocation, settlements } = delivery;
     deliveryHealth.recordEnd(invocation);
-    running.delete(flight);
-    place.ended(toInvocationEnd(invocation, endedMs - startedMs));
-    const undone = pending.settle(flight, settlements, endedMs);
+    running.delete(invocationId);
+    permit.ended(toInvocationEnd(invocation, endedMs - startedMs));
+    const undone = pending.settle(invocationId, settlements, endedMs);
     const code = invocation.kind === "report" ? undefined : invocation.code;
     for (const [index, settlement] of settlements.entries()) {
       const { uid } = objects[index] ?? {};
@@ -350,50 +354,6 @@ interface FilledEvent {
   readonly objects: readonly ReadyObject[];
   readonly tooLarge: number;
   readonly lists: RelatedBatch["lists"] | undefined;
-}
-
-function toInvocationEnd(invocation: Invocation, durationMs: number): InvocationEnd {
-  if (invocation.kind === "report") {
-    const { calls, throttled, waitedMs } = invocation.report.usage.cloud;
-    return {
-      code: undefined,
-      refused: false,
-      settleMs: 0,
-      durationMs,
-      usage: { calls: sumValues(calls), throttled, waitedMs },
-    };
-  }
-  const { code, settleMs } = invocation;
-  return { code, refused: isRefusal(invocation), settleMs, durationMs, usage: undefined };
-}
-
-function sumValues(counts: Readonly<Record<string, number>>): number {
-  return Object.values(counts).reduce((sum, count) => sum + count, 0);
-}
-
-/** Returns the objects that were sent and that the report calls changed. */
-function selectChanged({ objects, settlements }: Delivery): readonly ReadyObject[] {
-  return objects.filter((_, index) => {
-    const settlement = settlements[index];
-    return settlement?.kind === "report" && settlement.report.outcome === "changed";
-  });
-}
-
-/**
- * Yields objects with the same reason, because an event has one: a complete resync and one for related
- * objects go in separate events.
- */
-function* takeSameReason(ready: Iterable<ReadyObject>): Iterable<ReadyObject> {
-  let first: ReadyObject | undefined;
-  for (const object of ready) {
-    first ??= object;
-    if (object.resyncReason === first.resyncReason) yield object;
-  }
-}
-
-function getEventReason(queue: Queue, objects: readonly ReadyObject[]): EventReason {
-  if (queue === "look") return objects[0]?.resyncReason ?? "refresh";
-  return objects.every(({ again }) => again) ? "retry" : "watch";
 }
 
 function toObjectName({ namespace, name, uid }: ObjectIdentity): ObjectIdentity {
