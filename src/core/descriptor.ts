@@ -3,9 +3,9 @@ import type { CheckResult } from "#core/check-result.ts";
 import type { ControllerName } from "#core/event.ts";
 
 /**
- * What is known of a controller without its code: which clusters run it, what configures it, and how it is handed
- * over. Each controller's folder has one in `descriptor.ts`; `src/core/descriptors.ts` lists them. It
- * imports nothing heavy, because every process reads the descriptors of all controllers.
+ * What every process needs to know of a controller without its code: which clusters run it, and what configures
+ * it. Each controller's folder has one in `descriptor.ts`; `src/core/descriptors.ts` lists them. It imports
+ * nothing heavy.
  */
 export interface ControllerDescriptor {
   /** As in `Watch`. */
@@ -17,6 +17,14 @@ export interface ControllerDescriptor {
   readonly cloudParts?: readonly string[];
   /** The schema of its settings by their key in a cluster's entry; every value has a default. */
   readonly settings?: Readonly<Record<string, z.ZodType>>;
+}
+
+/**
+ * What operators and their tools need of a controller. Each controller's folder has it in `operations.ts`, apart
+ * from its descriptor, because deployed functions do not read it.
+ */
+export interface ControllerOperations {
+  readonly rights: ControllerRights;
   /** Finds what keeps an enabled controller from any work. */
   readonly settingsCheck?: SettingsCheck;
   /** Absent if no other cloud-controller-manager has such a controller. */
@@ -41,10 +49,7 @@ export interface NamedEnablement {
   readonly onByDefault?: true;
 }
 
-/**
- * The rights in a cluster that a controller needs; infra/rbac grants exactly these. Each controller's folder
- * has them in `rights.ts`, apart from its descriptor, because functions do not read them.
- */
+/** The rights in a cluster that a controller needs; infra/rbac grants exactly these. */
 export interface ControllerRights {
   /** What the relay lists and watches and the sweep lists, besides nodes. */
   readonly followed: readonly RightTarget[];

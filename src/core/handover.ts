@@ -1,19 +1,19 @@
-import { DESCRIPTORS } from "#core/descriptors.ts";
 import type { ControllerName } from "#core/event.ts";
+import { OPERATED_CONTROLLERS } from "#core/operations.ts";
 
 /**
  * Returns those of a cluster's controllers that the other cloud-controller-manager also has, by names that
  * `--controllers` of both accepts.
  */
 export function listHandedOver(controllers: readonly ControllerName[]): readonly ControllerName[] {
-  return DESCRIPTORS.filter(({ name, handover }) => handover !== undefined && controllers.includes(name)).map(
-    ({ name }) => name,
-  );
+  return OPERATED_CONTROLLERS.filter(
+    ({ name, handover }) => handover !== undefined && controllers.includes(name),
+  ).map(({ name }) => name);
 }
 
 /** Returns which of a cluster's controllers must not run on both sides at once. */
 export function listOneAtATime(controllers: readonly ControllerName[]): readonly ControllerName[] {
-  return DESCRIPTORS.filter(
+  return OPERATED_CONTROLLERS.filter(
     ({ name, handover }) => handover?.oneAtATime === true && controllers.includes(name),
   ).map(({ name }) => name);
 }

@@ -1,6 +1,6 @@
 import { SHUTDOWN_TAINT } from "#core/contracts.ts";
-import { DESCRIPTORS } from "#core/descriptors.ts";
 import type { ControllerName } from "#core/event.ts";
+import { OPERATED_CONTROLLERS } from "#core/operations.ts";
 
 /** A field manager that wrote a controller's fields on a node. */
 export interface NodeWriter {
@@ -40,9 +40,9 @@ export function getMemberAt(value: unknown, ...path: readonly string[]): unknown
 function listControllers(entry: unknown, isShutDown: boolean): readonly ControllerName[] {
   const fields = getMemberAt(entry, "fieldsV1");
   const has = (...path: readonly string[]): boolean => getMemberAt(fields, ...path) !== undefined;
-  return DESCRIPTORS.filter(({ handover }) => handover?.isWriter?.({ has, isShutDown }) === true).map(
-    ({ name }) => name,
-  );
+  return OPERATED_CONTROLLERS.filter(
+    ({ handover }) => handover?.isWriter?.({ has, isShutDown }) === true,
+  ).map(({ name }) => name);
 }
 
 function hasShutdownTaintEntry(node: unknown): boolean {

@@ -1,19 +1,8 @@
 import { RELAY_LEASE, SYSTEM_NAMESPACE } from "#core/contracts.ts";
-import { csrRights } from "#core/csr/rights.ts";
-import {
-  buildRights,
-  type ControllerRights,
-  NODE_OBJECTS,
-  type Right,
-  type RightTarget,
-} from "#core/descriptor.ts";
-import { type ControllerFunctionName, DESCRIPTORS } from "#core/descriptors.ts";
+import { buildRights, NODE_OBJECTS, type Right, type RightTarget } from "#core/descriptor.ts";
+import type { ControllerFunctionName } from "#core/descriptors.ts";
 import { type FunctionIdentity, formatUser, type Identity } from "#core/identities.ts";
-import { nodeRights } from "#core/node/rights.ts";
-import { nodeLifecycleRights } from "#core/node-lifecycle/rights.ts";
-import { routeRights } from "#core/route/rights.ts";
-import { serviceRights } from "#core/service/rights.ts";
-import { taggingRights } from "#core/tagging/rights.ts";
+import { OPERATED_CONTROLLERS } from "#core/operations.ts";
 
 /**
  * The clouds that keep their state in the cluster, with manifests in a folder of their name in infra/rbac.
@@ -27,30 +16,17 @@ const LEASE: RightTarget = {
   name: RELAY_LEASE,
 };
 
-/** The rights of every controller by the name of its function; a new one is a line here. */
-const BY_FUNCTION: Readonly<Record<ControllerFunctionName, ControllerRights>> = {
-  node: nodeRights,
-  "node-lifecycle": nodeLifecycleRights,
-  csr: csrRights,
-  service: serviceRights,
-  route: routeRights,
-  tagging: taggingRights,
-};
-
-const CONTROLLERS = DESCRIPTORS.map(({ functionName }) => ({
-  functionName,
-  rights: BY_FUNCTION[functionName],
-}));
-
-const FOLLOWED = CONTROLLERS.flatMap(({ rights }) => rights.followed);
+const FOLLOWED = OPERATED_CONTROLLERS.flatMap(({ rights }) => rights.followed);
 
 const OF_FUNCTIONS = Object.fromEntries(
-  CONTROLLERS.map(({ functionName, rights }) => [functionName, rights.granted]),
+  OPERATED_CONTROLLERS.map(({ functionName, rights }) => [functionName, rights.granted]),
 ) as Readonly<Record<ControllerFunctionName, readonly Right[]>>;
 
 /** The identities for which a relay writes and sweeps, if functions cannot reach the cluster. */
 const IMPERSONATED: readonly FunctionIdentity[] = [
-  ...CONTROLLERS.filter(({ rights }) => rights.byRelay === true).map(({ functionName }) => functionName),
+  ...OPERATED_CONTROLLERS.filter(({ rights }) => rights.byRelay === true).map(
+    ({ functionName }) => functionName,
+  ),
   "sweep",
 ];
 

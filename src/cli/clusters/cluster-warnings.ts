@@ -1,8 +1,8 @@
 import { getCloudProvider } from "#clouds/providers.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { listSharedNetworkWarnings } from "#config/ownership.ts";
-import { DESCRIPTORS } from "#core/descriptors.ts";
 import { FUNCTION_IDENTITIES } from "#core/identities.ts";
+import { OPERATED_CONTROLLERS } from "#core/operations.ts";
 import type { ControllerSettings } from "#core/settings.ts";
 import { NAMED_WATCHES } from "#core/watches.ts";
 
@@ -18,7 +18,7 @@ export function listClusterWarnings(
   const known = NAMED_WATCHES.map(({ name }) => name).join(", ");
   return [
     ...unknown.map((name) => `controllers: this version knows no ${name}; it knows ${known}`),
-    ...DESCRIPTORS.flatMap(({ name, settingsCheck }) =>
+    ...OPERATED_CONTROLLERS.flatMap(({ name, settingsCheck }) =>
       controllers.includes(name) && settingsCheck?.check(cluster).outcome === "warning"
         ? [settingsCheck.warning]
         : [],

@@ -8,7 +8,7 @@ import {
   reportSkipped,
   reportWarning,
 } from "#core/check-result.ts";
-import { DESCRIPTORS } from "#core/descriptors.ts";
+import { OPERATED_CONTROLLERS } from "#core/operations.ts";
 import { routeWatch } from "#core/route/watch.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import { limitLoadBalancers } from "#core/service/settings.ts";
@@ -130,7 +130,7 @@ function createNetworkCheck(name: string, controller: string, look: NetworkInspe
 }
 
 /** Check whether enabled controllers have anything to do. */
-export const settingsChecks: readonly Check[] = DESCRIPTORS.flatMap(({ name, settingsCheck }) =>
+export const settingsChecks: readonly Check[] = OPERATED_CONTROLLERS.flatMap(({ name, settingsCheck }) =>
   settingsCheck === undefined
     ? []
     : [

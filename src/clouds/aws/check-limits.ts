@@ -1,6 +1,6 @@
 import type { AccountLimits, AccountUse } from "#clouds/aws/account-limits.ts";
+import { getLoadBalancerKind } from "#clouds/aws/load-balancers/kind.ts";
 import { formatLoadBalancerName } from "#clouds/aws/load-balancers/names.ts";
-import { getLoadBalancerKind } from "#clouds/aws/load-balancers/precheck.ts";
 import { parseProviderID } from "#clouds/aws/provider-id.ts";
 import type { LoadBalancerNeeds } from "#clouds/diagnosis.ts";
 import { type CheckResult, reportFailure, reportOk, reportWarning } from "#core/check-result.ts";

@@ -25,7 +25,7 @@ import {
 } from "#clouds/aws/resolution.ts";
 import { resolve } from "#clouds/aws/resolve.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
-import { getPartPurpose, type SessionPurpose } from "#clouds/aws/session-policy.ts";
+import { CAPABILITY_PURPOSES, type SessionPurpose } from "#clouds/aws/session-policy.ts";
 import { createTopology } from "#clouds/aws/topology.ts";
 import { findVisibilityProbes } from "#clouds/aws/visibility-probe.ts";
 import { createZones } from "#clouds/aws/zones.ts";
@@ -79,14 +79,14 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
     topology: createTopology(config.topologyInstanceTypePattern, now),
     wallClock,
   };
-  const dependenciesFor = (part: Parameters<typeof getPartPurpose>[0]): AwsDependencies => {
-    const credentials = credentialsFor(getPartPurpose(part));
+  const dependenciesFor = (capability: keyof typeof CAPABILITY_PURPOSES): AwsDependencies => {
+    const credentials = credentialsFor(CAPABILITY_PURPOSES[capability]);
     return { cluster, budget, sleep, now, wallClock, credentials };
   };
   // Excluded from bundles of functions that do not need them (build/leave-out-plugin.ts).
   const loadBalancers = createLazyCapability(async () => {
     const { createLoadBalancers } = await import("#clouds/aws/load-balancers/capability.ts");
-    return createLoadBalancers(dependenciesFor("load-balancers"));
+    return createLoadBalancers(dependenciesFor("loadBalancers"));
   });
   const tags = createLazyCapability(async () => {
     const { createTags } = await import("#clouds/aws/tags/capability.ts");

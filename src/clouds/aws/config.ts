@@ -3,8 +3,8 @@ import { LabelsFromTags } from "#clouds/aws/labels-from-tags.ts";
 import { Quotas } from "#clouds/aws/quotas.ts";
 import { describeUnknownRegion, isRegionName } from "#clouds/aws/regions.ts";
 import { checkSessionPolicy, SESSION_POLICIES } from "#clouds/aws/session-policy.ts";
+import { isReservedTag } from "#core/reserved-tags.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
-import { isReservedTag } from "#core/tagging/settings.ts";
 import { SecretReference } from "#platforms/secrets/reference.ts";
 
 /** An IP family of node addresses, in the terms of the AWS cloud-controller-manager's configuration. */

@@ -1,5 +1,3 @@
-import { type ControllerFunctionName, DESCRIPTORS } from "#core/descriptors.ts";
-
 /**
  * How narrowly a cluster's sessions are limited. `strict`: to resources that carry the cluster's tag or are
  * listed. `compatible`: also to what clusters used without a tag before policies existed. `none`: no policy.
@@ -8,21 +6,24 @@ export const SESSION_POLICIES = ["strict", "compatible", "none"] as const;
 export type SessionPolicyMode = (typeof SESSION_POLICIES)[number];
 
 /** The purpose of a session: a deployed function, or `doctor`, which changes nothing. */
-export type SessionPurpose = ControllerFunctionName | "ec2-events" | "doctor";
-
-export const SESSION_PURPOSES: readonly SessionPurpose[] = [
-  ...DESCRIPTORS.map(({ functionName }) => functionName),
+export const SESSION_PURPOSES = [
+  "node",
+  "node-lifecycle",
+  "csr",
+  "service",
+  "route",
+  "tagging",
   "ec2-events",
   "doctor",
-];
+] as const;
+export type SessionPurpose = (typeof SESSION_PURPOSES)[number];
 
-/**
- * Returns the purpose of the sessions in which a process without a function's name uses a part of this cloud:
- * that of the controller which needs the part.
- */
-export function getPartPurpose(part: keyof typeof PART_STATEMENTS): SessionPurpose {
-  return DESCRIPTORS.find(({ cloudParts = [] }) => cloudParts.includes(part))?.functionName ?? "node";
-}
+/** The purpose of the sessions in which a process without a function's name uses a capability. */
+export const CAPABILITY_PURPOSES = {
+  loadBalancers: "service",
+  routes: "route",
+  tags: "tagging",
+} as const satisfies Readonly<Record<string, SessionPurpose>>;
 
 /** The parts of `AwsCloudConfig` and of the cluster that its session policies need. */
 export interface PolicyCluster {
@@ -51,7 +52,7 @@ export const MAX_POLICY_LENGTH = 2_048;
  */
 export function buildSessionPolicy(cluster: PolicyCluster, purpose: SessionPurpose): string | undefined {
   if (cluster.sessionPolicy === "none") return undefined;
-  return JSON.stringify({ Version: "2012-10-17", Statement: listStatements(purpose, cluster) });
+  return JSON.stringify({ Version: "2012-10-17", Statement: STATEMENTS[purpose](cluster) });
 }
 
 /** Returns why AWS would reject a session policy of this cluster; undefined if it accepts all. */
@@ -80,15 +81,24 @@ type Condition = Readonly<Record<string, Readonly<Record<string, string | readon
 /** Read-only actions take no resource. */
 const allowReads = (...actions: readonly string[]): Statement => buildStatements(actions, "*");
 
-type StatementBuilder = (cluster: PolicyCluster) => readonly Statement[];
-
-/** By part of this cloud: what controllers with this part need. */
-const PART_STATEMENTS = {
-  tags: (cluster) => [
+const STATEMENTS: Readonly<Record<SessionPurpose, (cluster: PolicyCluster) => readonly Statement[]>> = {
+  node: () => [
+    allowReads(
+      "ec2:DescribeInstances",
+      "ec2:DescribeAvailabilityZones",
+      "ec2:DescribeInstanceTopology",
+      "ec2:DescribeNetworkInterfaces",
+    ),
+  ],
+  "node-lifecycle": () => [allowReads("ec2:DescribeInstances", "ec2:DescribeNetworkInterfaces")],
+  csr: () => [allowReads("ec2:DescribeInstances", "ec2:DescribeNetworkInterfaces")],
+  "ec2-events": () => [allowReads("ec2:DescribeInstances")],
+  doctor: () => [allowReads("ec2:Describe*", "elasticloadbalancing:Describe*")],
+  tagging: (cluster) => [
     allowReads("ec2:DescribeInstances"),
     ...allowInstances(cluster, ["ec2:CreateTags", "ec2:DeleteTags"], NO_OWNERSHIP_TAGS),
   ],
-  routes: (cluster) => [
+  route: (cluster) => [
     allowReads("ec2:DescribeInstances", "ec2:DescribeRouteTables"),
     ...allowInstances(cluster, ["ec2:ModifyInstanceAttribute"], SOURCE_DEST_CHECK_OFF),
     buildStatements([INTERFACE_ACTION], formatEc2Arn("network-interface/*"), {
@@ -97,7 +107,7 @@ const PART_STATEMENTS = {
     }),
     ...allowRouteTables(cluster),
   ],
-  "load-balancers": (cluster) => [
+  service: (cluster) => [
     allowReads("ec2:Describe*", "elasticloadbalancing:Describe*"),
     buildStatements(["iam:CreateServiceLinkedRole"], SERVICE_LINKED_ROLE),
     ...allowCreates(cluster),
@@ -108,33 +118,7 @@ const PART_STATEMENTS = {
     ),
     ...allowNodeGroups(cluster),
   ],
-} as const satisfies Readonly<Record<string, StatementBuilder>>;
-
-/** The purposes that read more or less than a controller which only looks up instances. */
-const OWN_STATEMENTS: Readonly<Partial<Record<SessionPurpose, StatementBuilder>>> = {
-  node: () => [
-    allowReads(
-      "ec2:DescribeInstances",
-      "ec2:DescribeAvailabilityZones",
-      "ec2:DescribeInstanceTopology",
-      "ec2:DescribeNetworkInterfaces",
-    ),
-  ],
-  "ec2-events": () => [allowReads("ec2:DescribeInstances")],
-  doctor: () => [allowReads("ec2:Describe*", "elasticloadbalancing:Describe*")],
 };
-
-function listStatements(purpose: SessionPurpose, cluster: PolicyCluster): readonly Statement[] {
-  const builders: Readonly<Record<string, StatementBuilder>> = PART_STATEMENTS;
-  const { cloudParts = [] } = DESCRIPTORS.find(({ functionName }) => functionName === purpose) ?? {};
-  const ofParts = cloudParts.flatMap((part) => builders[part]?.(cluster) ?? []);
-  if (ofParts.length > 0) return ofParts;
-  return (
-    OWN_STATEMENTS[purpose]?.(cluster) ?? [
-      allowReads("ec2:DescribeInstances", "ec2:DescribeNetworkInterfaces"),
-    ]
-  );
-}
 
 const INTERFACE_ACTION = "ec2:ModifyNetworkInterfaceAttribute";
 

@@ -1,5 +1,5 @@
-import { createPrivateKey, X509Certificate } from "node:crypto";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
+import { isPair } from "#config/sign-in/client-pair.ts";
 import { SignInError, type SignInSubject } from "#config/sign-in/error.ts";
 import type { ClientCertificate } from "#kube/client/connection.ts";
 import { getSystemCode } from "#kube/client/errors.ts";
@@ -112,36 +112,5 @@ async function readFile(file: string, maxBytes: number, about: SignInSubject): P
       throw new SignInError("FileTooLarge", about, `${file} is larger than ${maxBytes} bytes`, file);
     const what = `${file} ${describeFileError(error)}; see that it is there and that this process may read it`;
     throw new SignInError("FileUnreadable", about, what, file, error);
-  }
-}
-
-/** Whether two PEM texts are a certificate and its key. */
-export function isPair(certificate: string, key: string): boolean {
-  try {
-    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
-  } catch {
-    return false;
-  }
-}
-
-/**
- * Returns the expiry of a certificate, in milliseconds since the epoch. In a chain, the first is the client's
- * own.
- */
-export function readCertificateExpiry(certificate: string): number {
-  return Date.parse(new X509Certificate(certificate).validTo);
-}
-
-/**
- * Returns the expiry in a token, in milliseconds since the epoch; undefined without one. Verifies nothing.
- */
-export function readJwtExpiry(token: string): number | undefined {
-  const [, claims, signature] = token.split(".");
-  if (claims === undefined || signature === undefined) return undefined;
-  try {
-    const { exp } = JSON.parse(Buffer.from(claims, "base64url").toString("utf8"));
-    return typeof exp === "number" && Number.isFinite(exp) ? exp * 1_000 : undefined;
-  } catch {
-    return undefined;
   }
 }

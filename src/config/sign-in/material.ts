@@ -1,4 +1,4 @@
-import { isPair, readCertificateExpiry, readJwtExpiry } from "#config/sign-in/files.ts";
+import { isPair, readCertificateExpiry, readJwtExpiry } from "#config/sign-in/client-pair.ts";
 import type { TlsCredentials } from "#kube/client/connection.ts";
 import type { Reading } from "#platforms/keep-fresh.ts";
 import { parseToken } from "#platforms/secrets/parse-token.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { isServerName } from "#config/cluster.ts";
-import { readJwtExpiry } from "#config/sign-in/files.ts";
+import { readJwtExpiry } from "#config/sign-in/client-pair.ts";
 import type { KubeconfigPower } from "#config/sign-in/kinds.ts";
 import { createPairReading, type Material, refuseEnded } from "#config/sign-in/material.ts";
 import { isTooMuchYaml, parseYaml } from "#config/yaml-text.ts";

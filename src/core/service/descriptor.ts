@@ -8,5 +8,4 @@ export const serviceDescriptor = {
   enablement: { aliases: ["service"] },
   cloudParts: ["load-balancers", "load-balancer-tags", "firewall"],
   settings: { loadBalancers: LoadBalancerSettings.prefault({}) },
-  handover: { oneAtATime: true },
 } as const satisfies ControllerDescriptor;

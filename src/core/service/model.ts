@@ -1,10 +1,8 @@
-import * as z from "zod";
 import type { Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import type { Reason } from "#core/reason.ts";
 import type { Holding } from "#core/service/holdings.ts";
-import type { Ingress } from "#core/service/service.ts";
-import { Service } from "#core/service/service.ts";
+import type { Ingress, Service } from "#core/service/service.ts";
 import type { Settings } from "#core/settings.ts";
 
 /** The cloud capability that the service controller uses. */
@@ -258,28 +256,3 @@ export interface LoadBalancerModel {
 
 /** The answer of the capability `loadBalancers` to one question. */
 export type LoadBalancerAnswer = Observation;
-
-/**
- * The capability of a cloud that checks, before a Service is written, whether it can get its load balancer.
- */
-export const SERVICE_VALIDATION = "serviceValidation";
-
-/** The question about validation: a Service after the change, and before it. */
-export const ValidationQuestion = z.object({ service: Service, before: Service.optional() });
-export type ValidationQuestion = z.output<typeof ValidationQuestion>;
-
-/** The result of validation: valid, or the issue that the load balancer would have. */
-export const ValidationResult = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("allowed"), because: z.string() }),
-  z.object({
-    kind: z.literal("denied"),
-    issue: z.object({
-      code: z.string(),
-      field: z.string().optional(),
-      value: z.string().optional(),
-      allowed: z.string().optional(),
-      detail: z.string().optional(),
-    }),
-  }),
-]);
-export type ValidationResult = z.output<typeof ValidationResult>;

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type ControllerFlags, type FlagFault, getText } from "#core/flags.ts";
+import { isReservedTag } from "#core/reserved-tags.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 
 /** The name of the controller. */
@@ -81,14 +82,3 @@ function parsePairs(written: string, faults: FlagFault[]): Record<string, string
   }
   return pairs;
 }
-
-/**
- * Returns whether a tag's key marks the owner of a resource or is reserved by AWS: no configuration may write
- * it.
- */
-export function isReservedTag(key: string): boolean {
-  const lower = key.toLowerCase();
-  return RESERVED.some((prefix) => lower.startsWith(prefix)) || lower === "kubernetescluster";
-}
-
-const RESERVED = ["aws:", "kubernetes.io/", "serverless-ccm.io/"];

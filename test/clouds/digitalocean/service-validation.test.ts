@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Observation } from "#core/capability.ts";
-import type { ValidationResult } from "#core/service/model.ts";
 import { Service } from "#core/service/service.ts";
+import type { ValidationResult } from "#core/service/validation.ts";
 import { buildErrorAnswer, type FakeAnswer } from "#emulators/digitalocean/answer.ts";
 import { createNodeWorld, type DigitalOceanWorld } from "#test/clouds/digitalocean/world.ts";
 

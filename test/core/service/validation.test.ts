@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ValidationQuestion, ValidationResult } from "#core/service/model.ts";
+import { ValidationQuestion, ValidationResult } from "#core/service/validation.ts";
 
 const SERVICE = {
   metadata: { namespace: "default", name: "web", uid: "u", resourceVersion: "1", creationTimestamp: "" },

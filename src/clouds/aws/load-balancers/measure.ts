@@ -1,6 +1,6 @@
 import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balancing";
 import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
-import { getLoadBalancerKind } from "#clouds/aws/load-balancers/precheck.ts";
+import { getLoadBalancerKind } from "#clouds/aws/load-balancers/kind.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import type { LoadBalancerSize } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";

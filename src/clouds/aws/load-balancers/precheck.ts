@@ -1,11 +1,10 @@
-import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
-import type { LoadBalancerKind } from "#clouds/aws/load-balancers/annotations/table.ts";
 import { checkClassic } from "#clouds/aws/load-balancers/classic/plan.ts";
 import {
   getConfiguration,
   getNodePortRange,
   type LoadBalancerConfiguration,
 } from "#clouds/aws/load-balancers/configuration.ts";
+import { getLoadBalancerKind } from "#clouds/aws/load-balancers/kind.ts";
 import { formatLoadBalancerName } from "#clouds/aws/load-balancers/names.ts";
 import { readNetwork } from "#clouds/aws/load-balancers/network/desired-state.ts";
 import type { Issue, LoadBalancerQuestion, LoadBalancerStep } from "#core/service/model.ts";
@@ -79,23 +78,4 @@ function checkSpec({ metadata, spec }: Service): Issue | undefined {
       allowed: "letters, digits and dashes",
     };
   return undefined;
-}
-
-/** The class with which a Service requests a network load balancer of ours, whatever its annotations say. */
-const NETWORK_CLASS = "serverless-ccm.io/nlb";
-
-/** The annotation with the desired type. */
-export const TYPE = formatAnnotationName("type");
-
-/**
- * Returns the type of load balancer that a Service requests; `elsewhere` belongs to the AWS Load Balancer
- * Controller.
- */
-export function getLoadBalancerKind({ metadata, spec }: Service): LoadBalancerKind | "elsewhere" {
-  if (spec.loadBalancerClass !== undefined)
-    return spec.loadBalancerClass === NETWORK_CLASS ? "network" : "elsewhere";
-  const type = metadata.annotations?.[TYPE];
-  if (type === "external" || type === "nlb-ip") return "elsewhere";
-  // As in the stock controller, any other value means a classic load balancer.
-  return type === "nlb" ? "network" : "classic";
 }

@@ -20,7 +20,7 @@ import {
   TagParameters,
   TagsQuestion,
   type TagsState,
-} from "#core/digitalocean/load-balancer-tags/watch.ts";
+} from "#core/digitalocean/load-balancer-tags/state.ts";
 import type { Service } from "#core/service/service.ts";
 
 /** Dependencies that load balancer tags share with the rest of a cluster's cloud. */

@@ -36,8 +36,8 @@ import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import type { ClosableCapability } from "#clouds/lazy-capability.ts";
 import { buildInvalid, ok, toObservation } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";
-import { ValidationQuestion, type ValidationResult } from "#core/service/model.ts";
 import { needsLoadBalancer } from "#core/service/needs-work.ts";
+import { ValidationQuestion, type ValidationResult } from "#core/service/validation.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 
 /** Dependencies that the validation of Services shares with the rest of a cluster's cloud. */

@@ -5,13 +5,12 @@ import type { CloudAction, Decision } from "#core/decision.ts";
 import { change, leaveUnchanged, planEach, retry, skip, toReference } from "#core/decisions.ts";
 import { selectServices } from "#core/digitalocean/exposed-service.ts";
 import {
-  formatClusterTag,
   LOAD_BALANCER_TAGS,
   TAG,
   type TagsQuestion,
   TagsState,
-  tagsWatch,
-} from "#core/digitalocean/load-balancer-tags/watch.ts";
+} from "#core/digitalocean/load-balancer-tags/state.ts";
+import { formatClusterTag, tagsWatch } from "#core/digitalocean/load-balancer-tags/watch.ts";
 import { NAMESPACES } from "#core/resources/resource.ts";
 
 /** The cloud's answer about tags. */

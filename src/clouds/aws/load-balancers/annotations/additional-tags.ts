@@ -1,6 +1,6 @@
 import { accept, type Reader, reject } from "#clouds/annotations/readers.ts";
 import { parsePairs } from "#clouds/aws/load-balancers/annotations/readers.ts";
-import { isReservedTag } from "#core/tagging/settings.ts";
+import { isReservedTag } from "#core/reserved-tags.ts";
 
 /** Tags by key. */
 export type AdditionalTags = Readonly<Record<string, string>>;
