@@ -7,13 +7,13 @@ import { type RelatedBatch, withRelated } from "#delivery/related-batch.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { ObjectKey } from "#kube/follow/object-key.ts";
 import type { Invoker } from "#platforms/invoker.ts";
-import { deliver } from "#relay/delivery/deliver.ts";
 import {
+  deliver,
   getEventReason,
   selectChanged,
   takeSameReason,
   toInvocationEnd,
-} from "#relay/delivery/delivered-batch.ts";
+} from "#relay/delivery/deliver.ts";
 import type {
   InvocationLimiter,
   InvocationPermit,

@@ -11,13 +11,13 @@ import {
   type SweepLine,
   type SweepPayload,
 } from "#sweep/payload.ts";
+import { toMinute } from "#sweep/select.ts";
 import {
   type ClusterSweep,
   type SweepDependencies,
   type SweepTime,
   sweepCluster,
 } from "#sweep/sweep-cluster.ts";
-import { toMinute } from "#sweep/turns.ts";
 
 /** The dependencies of a sweep of many clusters. */
 export interface DispatchDependencies extends SweepDependencies {

@@ -13,8 +13,8 @@ import type { Clock } from "#kube/follow/clock.ts";
 import { createReadPermits, type ReadPermits } from "#kube/follow/read-permits.ts";
 import type { Invoker } from "#platforms/invoker.ts";
 import type { SweepMode } from "#sweep/select.ts";
+import { isAuditTurn } from "#sweep/select.ts";
 import { type SweepOutcome, sweepEverything } from "#sweep/sweep-everything.ts";
-import { isAuditTurn } from "#sweep/turns.ts";
 
 /** The dependencies of sweeping clusters. */
 export interface SweepDependencies {

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { isYoungGenerationLimited } from "#cli/relay/small-heap.ts";
+import { isYoungGenerationLimited } from "#cli/run/commands.ts";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { startProgram } from "#test/cli/program.ts";
 

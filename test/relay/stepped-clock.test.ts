@@ -4,8 +4,8 @@ import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
 import { createReadPermits } from "#kube/follow/read-permits.ts";
 import { renewLease } from "#relay/lease/renew-lease.ts";
+import { toMinute } from "#sweep/select.ts";
 import { sweepCluster } from "#sweep/sweep-cluster.ts";
-import { toMinute } from "#sweep/turns.ts";
 import { buildCluster, findMinute } from "#test/sweep/sweep-builders.ts";
 
 const HOUR_MS = 3_600_000;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { CERTIFICATE_SIGNING_REQUESTS, NODES } from "#core/resources/resource.ts";
 import type { ApiObject, Watch } from "#core/watch.ts";
 import { buildSweepLines } from "#sweep/payload.ts";
-import { toMinute } from "#sweep/turns.ts";
+import { toMinute } from "#sweep/select.ts";
 import { buildReport } from "#test/relay/report-builders.ts";
 import { serviceWatch } from "#test/relay/watch-builders.ts";
 import { createSweptWorld } from "#test/sweep/sweep-builders.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Event } from "#core/event.ts";
 import { nodeWatch } from "#core/node/watch.ts";
 import type { Invocation } from "#platforms/invoker.ts";
-import { isRefreshTurn, toMinute } from "#sweep/turns.ts";
+import { isRefreshTurn, toMinute } from "#sweep/select.ts";
 import { buildStatus, createUnreachable } from "#test/kube/apply/fake-api.ts";
 import { waitUntilQuiet } from "#test/kube/follow/manual-clock.ts";
 import { INITIALIZED, initialize, TAINTED } from "#test/relay/fake-functions.ts";

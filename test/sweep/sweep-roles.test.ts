@@ -8,8 +8,8 @@ import {
   startKubeApiserver,
 } from "#emulators/harness/kube-apiserver.ts";
 import { systemClock } from "#kube/follow/clock.ts";
+import { toMinute } from "#sweep/select.ts";
 import { type ClusterSweep, createSweepTurns, sweepCluster } from "#sweep/sweep-cluster.ts";
-import { toMinute } from "#sweep/turns.ts";
 import { describeRight, grant, listRights, readRoles, removeRight } from "#test/e2e/granted-rights.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { buildReport } from "#test/relay/report-builders.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isAuditTurn, isRefreshTurn, toMinute } from "#sweep/turns.ts";
+import { isAuditTurn, isRefreshTurn, toMinute } from "#sweep/select.ts";
 
 const NAMES = Array.from({ length: 1_000 }, (_, index) => `tenant-${index}`);
 const START = toMinute(Date.parse("2026-01-01T00:00:00Z"));

@@ -7,12 +7,12 @@ import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-
 import { formatList } from "#cli/format-list.ts";
 import { readAllowedNetworks } from "#cli/relay/opened-clusters.ts";
 import { type FunctionAccess, readFunctionAccess } from "#cli/run/function-kubeconfigs.ts";
-import { selectClusterSource } from "#cli/settings/cluster-source.ts";
 import {
   type ClusterNeeds,
   type ClusterSettings,
   type DescribingFlags,
   readClusterSettings,
+  selectClusterSource,
 } from "#cli/settings/settings.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { type AddressRules, createAddressJudge } from "#config/address-rules.ts";

@@ -10,7 +10,7 @@ import { type Cluster, selectSettings } from "#config/cluster.ts";
 import { isFaulty, isFile, parseClustersFile } from "#config/clusters-file.ts";
 import { removeEntry, replaceClustersFile } from "#config/edit-clusters-file.ts";
 import { readClustersText } from "#config/read-clusters-file.ts";
-import { parseParameter } from "#config/registry/ssm/build-entries.ts";
+import { parseParameter } from "#config/registry/ssm/parameter-reader.ts";
 import { parseSsmPath } from "#config/registry/ssm/ssm-registry.ts";
 import { ClusterName } from "#core/event.ts";
 import { TAGS, type TagsState } from "#core/node-tags.ts";

@@ -1,5 +1,4 @@
 import { formatWarningLine } from "#cli/clusters/cluster-warnings.ts";
-import { toDryRun } from "#cli/dry-run.ts";
 import type { RelayClusterKeeper } from "#cli/relay/keep-cluster.ts";
 import type { ClustersFollower } from "#cli/relay/serve.ts";
 import type { Cluster, Clusters } from "#config/cluster.ts";
@@ -171,4 +170,13 @@ export function createFollowedClusters(listener: FollowedClustersListener): Foll
       setConfigurationFault: (name, fault) => relay.setConfigurationFault(name, fault),
     }),
   };
+}
+
+/**
+ * Returns the clusters with a dry run for each. Their hashes stay those of the written entries, because
+ * functions read the same ones.
+ */
+export function toDryRun({ clusters, faulty }: ClustersFile): ClustersFile {
+  const dry = clusters.map((cluster) => ({ ...cluster, policies: { ...cluster.policies, dryRun: true } }));
+  return { clusters: dry, faulty };
 }

@@ -32,8 +32,12 @@ import {
   startHealth,
 } from "#cli/relay/start-health.ts";
 import { type ProcessTracing, startTracing } from "#cli/relay/start-tracing.ts";
-import { selectClusterSource } from "#cli/settings/cluster-source.ts";
-import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings/settings.ts";
+import {
+  type Flags,
+  readClusterSettings,
+  readServingSettings,
+  selectClusterSource,
+} from "#cli/settings/settings.ts";
 import { readStockFlags } from "#cli/settings/stock-flags.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
 import type { Event } from "#core/event.ts";

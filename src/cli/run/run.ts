@@ -26,13 +26,13 @@ import { type FunctionAccess, readFunctionAccess } from "#cli/run/function-kubec
 import { createInProcessFunctions } from "#cli/run/in-process-functions.ts";
 import { createRunParts } from "#cli/run/run-parts.ts";
 import { sweepEveryMinute } from "#cli/run/sweep-every-minute.ts";
-import { selectClusterSource } from "#cli/settings/cluster-source.ts";
 import {
   type ClusterSettings,
   type Flags,
   readClusterSettings,
   readServingSettings,
   type ServingSettings,
+  selectClusterSource,
 } from "#cli/settings/settings.ts";
 import { readStockFlags } from "#cli/settings/stock-flags.ts";
 import type { Cloud } from "#clouds/cloud.ts";

@@ -10,8 +10,8 @@ import type { Invoker } from "#platforms/invoker.ts";
 import type { RelayOptions } from "#relay/relay.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";
 import { buildSweepLines, type SweepLine } from "#sweep/payload.ts";
+import { toMinute } from "#sweep/select.ts";
 import { type ClusterSweep, createSweepTurns, sweepCluster } from "#sweep/sweep-cluster.ts";
-import { toMinute } from "#sweep/turns.ts";
 
 export interface SweepEveryMinuteOptions {
   readonly cluster: Cluster;

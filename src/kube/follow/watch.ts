@@ -1,6 +1,5 @@
 import type { LimitName } from "#kube/client/errors.ts";
 import type { Transport } from "#kube/client/transport.ts";
-import { createAdmission } from "#kube/follow/admission.ts";
 import {
   createLimitsInForce,
   DEFAULT_BOUNDS,
@@ -17,7 +16,11 @@ import { isOlderVersion, type ObjectKey } from "#kube/follow/object-key.ts";
 import type { ObjectStoreHandler } from "#kube/follow/object-store.ts";
 import { createPageSize } from "#kube/follow/page-size.ts";
 import { createFailure, type FailureCode, type RequestFailure } from "#kube/follow/request-failure.ts";
-import { createWatchRateLimiter, type WatchRateLimiter } from "#kube/follow/watch-rate-limiter.ts";
+import {
+  createAdmission,
+  createWatchRateLimiter,
+  type WatchRateLimiter,
+} from "#kube/follow/watch-rate-limiter.ts";
 import { SILENCE_MS, type WindowEnd, watchWindow } from "#kube/follow/watch-window.ts";
 
 /** Receives the changes of a watch; calls come one after another, never concurrently, and must not throw. */

@@ -2,8 +2,7 @@ import { type ClustersFile, ClustersFileError } from "#config/clusters-file.ts";
 import { createOwnershipGuard } from "#config/ownership.ts";
 import { type AllowedSecrets, NO_SECRETS } from "#config/registry/entry-references.ts";
 import type { ClusterRegistry, FollowRegistryOptions } from "#config/registry/registry.ts";
-import { buildEntries } from "#config/registry/ssm/build-entries.ts";
-import { createParameterReader } from "#config/registry/ssm/parameter-reader.ts";
+import { buildEntries, createParameterReader } from "#config/registry/ssm/parameter-reader.ts";
 import {
   createNoParametersError,
   listParameters,
