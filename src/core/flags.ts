@@ -108,7 +108,7 @@ export function parseDurationSeconds(text: string): number | undefined {
   if (text === "0") return 0;
   if (!/^(\d+(\.\d*)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined;
   let seconds = 0;
-  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)/g)) {
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)/gy)) {
     seconds += Number(amount) * Number(UNIT_SECONDS[String(unit)]);
   }
   return Number.isFinite(seconds) ? seconds : undefined;

@@ -9,7 +9,7 @@ import { createDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
 import { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
 import { createTokenFile } from "#clouds/http/authorizer.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
-import { TAG, TOKEN } from "#emulators/digitalocean/names.ts";
+import * as digitalOcean from "#emulators/digitalocean/names.ts";
 import { startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
 import { startEc2 } from "#emulators/ec2/server.ts";
 
@@ -49,21 +49,21 @@ export interface DemoCloud {
 /** The latency of each call to the cloud in milliseconds, as in the same region. */
 export const CLOUD_LATENCY_MS = 60;
 
-const REGION = "eu-central-1";
-const VPC = "vpc-0de30de30de30de30";
-const CONFIG = { provider: "aws", region: REGION, vpc: VPC } as const;
+const EC2_REGION = "eu-central-1";
+const EC2_VPC = "vpc-0de30de30de30de30";
+const EC2_CONFIG = { provider: "aws", region: EC2_REGION, vpc: EC2_VPC } as const;
 
 /** Starts an emulated EC2 endpoint. */
 async function startAws(): Promise<DemoCloud> {
-  const ec2 = await startEc2({ region: REGION, behaviour: { latencyMs: CLOUD_LATENCY_MS } });
+  const ec2 = await startEc2({ region: EC2_REGION, behaviour: { latencyMs: CLOUD_LATENCY_MS } });
   return {
     words: "AWS SDK → EC2 (embedded)",
-    config: CONFIG,
+    config: EC2_CONFIG,
     // The SDK reads endpoint and keys from the environment, as for users.
     environment: { AWS_ENDPOINT_URL_EC2: ec2.url },
-    load: () => createAwsCloud(AwsCloudConfig.parse(CONFIG)),
+    load: () => createAwsCloud(AwsCloudConfig.parse(EC2_CONFIG)),
     add(count) {
-      const instances = ec2.addInstances(Array.from({ length: count }, () => ({ vpcId: VPC })));
+      const instances = ec2.addInstances(Array.from({ length: count }, () => ({ vpcId: EC2_VPC })));
       return instances.map(({ id, availabilityZone, privateDnsName }) => ({
         name: privateDnsName,
         providerID: `aws:///${availabilityZone}/${id}`,
@@ -78,13 +78,14 @@ async function startAws(): Promise<DemoCloud> {
 async function startDigitalOcean(folder: string): Promise<DemoCloud> {
   const file = join(folder, "digitalocean-token");
   // The token is not secret: the API is on this machine.
-  await writeFile(file, TOKEN, { mode: 0o600 });
+  await writeFile(file, digitalOcean.TOKEN, { mode: 0o600 });
   const fake = await startFakeDigitalOcean();
   fake.before = async () => {
     await sleep(CLOUD_LATENCY_MS);
   };
   const config = {
-    ...({ provider: "digitalocean", region: REGION, vpc: VPC, dropletTag: TAG } as const),
+    ...({ provider: "digitalocean", region: digitalOcean.REGION, vpc: digitalOcean.VPC } as const),
+    dropletTag: digitalOcean.TAG,
     ...{ apiURL: fake.url, tokenFile: file },
   };
   return {
