@@ -4,6 +4,7 @@ import type { Capability, Cloud } from "#clouds/cloud.ts";
 import { createMemoryCloud, type MemoryInstances } from "#clouds/memory/cloud.ts";
 import type { MemoryLoadBalancer } from "#clouds/memory/load-balancers/model.ts";
 import { Cluster } from "#config/cluster.ts";
+import { SERVICE_EVENT_SOURCE } from "#core/contracts.ts";
 import type { Controller, RelatedObjects } from "#core/controller.ts";
 import type { EventReason } from "#core/event.ts";
 import type { Report } from "#core/report.ts";
@@ -190,8 +191,10 @@ export async function startServices(cluster: ClusterUnderTest): Promise<Services
     },
     async events({ metadata: { uid } }) {
       const { object } = await ask("GET", `${NAMESPACE}/events?fieldSelector=involvedObject.uid%3D${uid}`);
-      const reasons = object.items.map((item) => (item as unknown as { reason: string }).reason);
-      return [...new Set(reasons)].sort();
+      const events = object.items as unknown as { reason: string; source: { component: string } }[];
+      // The API server's own controllers record some, too, such as ClusterIPNotAllocated.
+      const ours = events.filter(({ source }) => source.component === SERVICE_EVENT_SOURCE);
+      return [...new Set(ours.map(({ reason }) => reason))].sort();
     },
     async reset() {
       for (const { metadata } of (await ask("GET", `${NAMESPACE}/services`)).object.items) {
