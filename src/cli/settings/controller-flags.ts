@@ -1,12 +1,11 @@
 import type { Command } from "commander";
 import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
-import { CONTROLLER_FLAGS } from "#core/descriptors.ts";
+import type { ControllerDescriptor } from "#core/descriptor.ts";
+import { CONTROLLER_FLAGS, DESCRIPTORS } from "#core/descriptors.ts";
 import type { ControllerName } from "#core/event.ts";
 import type { FlagContext, TypedFlags } from "#core/flags.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
-import type { Watch } from "#core/watch.ts";
-import { NAMED_WATCHES } from "#core/watches.ts";
 
 /** Adds the flags that configure the controllers of the one cluster. */
 export function addControllerFlags(command: Command): Command {
@@ -47,7 +46,7 @@ export function selectControllers(list: string): ControllerSelection {
   const entries = list.split(",").map((entry) => entry.trim());
   const faults = [...new Set(entries)].flatMap(checkEntry);
   if (faults.length > 0) return { kind: "faults", faults };
-  const controllers = NAMED_WATCHES.filter((watch) => isEnabled(watch, entries)).map(({ name }) => name);
+  const controllers = DESCRIPTORS.filter((each) => isEnabled(each, entries)).map(({ name }) => name);
   if (controllers.length > 0) return { kind: "controllers", controllers };
   const message = `"${sanitizeText(list)}" leaves no controller enabled; known are ${formatKnownNames()}`;
   return { kind: "faults", faults: [{ name: "--controllers", message }] };
@@ -59,14 +58,14 @@ export function selectControllers(list: string): ControllerSelection {
  */
 const ELSEWHERE: readonly (readonly string[])[] = [["node-ipam-controller", "nodeipam"]];
 
-function isEnabled(watch: Watch, entries: readonly string[]): boolean {
-  const named = entries.find((entry) => isControllerName(watch, nameIn(entry)));
+function isEnabled(descriptor: ControllerDescriptor, entries: readonly string[]): boolean {
+  const named = entries.find((entry) => isControllerName(descriptor, nameIn(entry)));
   if (named !== undefined) return !named.startsWith("-");
-  return watch.enablement?.onByDefault === true && entries.includes("*");
+  return descriptor.enablement?.onByDefault === true && entries.includes("*");
 }
 
 function checkEntry(entry: string): ConfigurationFault[] {
-  if (entry === "*" || NAMED_WATCHES.some((watch) => isControllerName(watch, nameIn(entry)))) return [];
+  if (entry === "*" || DESCRIPTORS.some((each) => isControllerName(each, nameIn(entry)))) return [];
   const isElsewhere = ELSEWHERE.some((names) => names.includes(nameIn(entry)));
   // Such a controller may be disabled, so that lists written for the stock controller keep their meaning.
   if (isElsewhere && entry.startsWith("-")) return [];
@@ -80,10 +79,10 @@ function nameIn(entry: string): string {
   return entry.replace(/^-/, "");
 }
 
-function isControllerName({ name, enablement }: Watch, entry: string): boolean {
+function isControllerName({ name, enablement }: ControllerDescriptor, entry: string): boolean {
   return entry === name || enablement?.aliases?.includes(entry) === true;
 }
 
 function formatKnownNames(): string {
-  return NAMED_WATCHES.flatMap(({ name, enablement }) => [name, ...(enablement?.aliases ?? [])]).join(", ");
+  return DESCRIPTORS.flatMap(({ name, enablement }) => [name, ...(enablement?.aliases ?? [])]).join(", ");
 }
