@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { CheckResult } from "#core/check-result.ts";
+import { SYSTEM_NAMESPACE } from "#core/contracts.ts";
 import type { ControllerName } from "#core/event.ts";
 
 /**
@@ -102,7 +103,7 @@ export const NODE_OBJECTS: RightTarget = { group: "", resource: "nodes" };
 export const EVENT_OBJECTS: RightTarget = { group: "", resource: "events", namespace: "default" };
 
 /** The object that represents the cluster for controllers which work on it as a whole. */
-export const CLUSTER_OBJECT: RightTarget = { group: "", resource: "namespaces", name: "kube-system" };
+export const CLUSTER_OBJECT: RightTarget = { group: "", resource: "namespaces", name: SYSTEM_NAMESPACE };
 
 /** Returns one right for each verb. */
 export function buildRights(target: RightTarget, ...verbs: readonly string[]): Right[] {

@@ -31,6 +31,7 @@ export const DEFAULT_SETTINGS: Settings = {
 
 /** Returns the controllers' settings among the members of a cluster. */
 export function selectControllerSettings(cluster: ControllerSettings): ControllerSettings {
-  const keys = Object.keys(CONTROLLER_SETTINGS) as (keyof ControllerSettings)[];
-  return Object.fromEntries(keys.map((key) => [key, cluster[key]])) as unknown as ControllerSettings;
+  return Object.fromEntries(KEYS.map((key) => [key, cluster[key]])) as unknown as ControllerSettings;
 }
+
+const KEYS = Object.keys(CONTROLLER_SETTINGS) as (keyof ControllerSettings)[];

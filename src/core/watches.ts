@@ -6,6 +6,7 @@ import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 import { routeWatch } from "#core/route/watch.ts";
 import { orphanWatch } from "#core/service/orphans/watch.ts";
 import { serviceWatch } from "#core/service/watch.ts";
+import type { Settings } from "#core/settings.ts";
 import { taggingWatch } from "#core/tagging/watch.ts";
 import type { Watch } from "#core/watch.ts";
 
@@ -33,6 +34,15 @@ export function selectWatches<Known extends Pick<Watch, "name" | "enablement">>(
   watches: readonly Known[],
 ): readonly Known[] {
   return watches.filter(({ name, enablement }) => names.includes(enablement?.companionOf ?? name));
+}
+
+/** Like `selectWatches`, without those that a cluster with these settings does not need. */
+export function selectNeededWatches(
+  names: readonly string[],
+  watches: readonly Watch[],
+  settings: Settings,
+): readonly Watch[] {
+  return selectWatches(names, watches).filter(({ enablement }) => enablement?.isFor?.(settings) !== false);
 }
 
 /** Returns the watch half of a controller by its canonical name; undefined if it is unknown. */

@@ -5,10 +5,10 @@ const PLATFORMS = {
   lambda: async () => (await import("#platforms/lambda/platform.ts")).lambda,
 } satisfies Record<string, () => Promise<FunctionPlatform>>;
 
-export type PlatformName = keyof typeof PLATFORMS;
+type PlatformName = keyof typeof PLATFORMS;
 
 /** The platform of the deployments that a relay invokes. */
-export const DEFAULT_PLATFORM: PlatformName = "lambda";
+const DEFAULT_PLATFORM: PlatformName = "lambda";
 
 /** Loads a function platform. A deployed function imports its own platform instead. */
 export function loadPlatform(name: PlatformName = DEFAULT_PLATFORM): Promise<FunctionPlatform> {

@@ -1,6 +1,6 @@
 import { type Cluster, selectSettings } from "#config/cluster.ts";
 import type { ParsedObject, Watch } from "#core/watch.ts";
-import { selectWatches } from "#core/watches.ts";
+import { selectNeededWatches } from "#core/watches.ts";
 import type { ClusterNote } from "#relay/report/relay-note.ts";
 
 /**
@@ -27,12 +27,7 @@ function selectEnabled(
       ({ name, enablement }) => name === controller && enablement?.companionOf === undefined,
     );
     if (known === undefined) note({ kind: "unknown-controller", controller });
-    else
-      found.push(
-        ...selectWatches([controller], watches).filter(
-          (watch) => watch.enablement?.isFor?.(settings) !== false,
-        ),
-      );
+    else found.push(...selectNeededWatches([controller], watches, settings));
   }
   return found;
 }

@@ -68,17 +68,13 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
    * than one.
    */
   function countFreePermits(queue: Queue, controller: ControllerRelay, nowMs: number): number {
-    const free = maxInvocations - countInvocations();
+    const free = maxInvocations - sumInvocations(controllers);
     if (free <= 0) return 0;
     if (queue === "work" && controller.patienceMs(nowMs) === 0) return free;
     const isBehindWork = controllers.some(
       (other) => other.isReady("work") && (queue === "look" || other.patienceMs(nowMs) === 0),
     );
     return isBehindWork ? 0 : free - (maxInvocations > 1 ? 1 : 0);
-  }
-
-  function countInvocations(): number {
-    return sumInvocations(controllers);
   }
 
   return {

@@ -75,7 +75,7 @@ export function isAuditTurn(cluster: string, minute: number): boolean {
 
 /**
  * Whether an object without work is checked in this minute: each once in its period, with an equal part each
- * minute. The controller's period (`Looks.everySeconds`) applies, else five minutes.
+ * minute. The controller's period (`ResyncPolicy.everySeconds`) applies, else five minutes.
  */
 export function isRefreshTurn(uid: string, minute: number, everySeconds?: number): boolean {
   const everyMinutes =

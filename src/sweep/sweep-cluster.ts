@@ -5,15 +5,14 @@ import { LEASES } from "#core/resources/resource.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Stop } from "#core/stop.ts";
 import type { Watch } from "#core/watch.ts";
-import { selectWatches, WATCHES } from "#core/watches.ts";
+import { selectNeededWatches, WATCHES } from "#core/watches.ts";
 import { readObject } from "#kube/apply/requests.ts";
 import { withSmallAnswers } from "#kube/client/byte-buffer.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import { createReadPermits, type ReadPermits } from "#kube/follow/read-permits.ts";
 import type { Invoker } from "#platforms/invoker.ts";
-import type { SweepMode } from "#sweep/select.ts";
-import { isAuditTurn } from "#sweep/select.ts";
+import { isAuditTurn, type SweepMode } from "#sweep/select.ts";
 import { type SweepOutcome, sweepEverything } from "#sweep/sweep-everything.ts";
 
 /** The dependencies of sweeping clusters. */
@@ -116,14 +115,11 @@ function listAndSend(
   mode: Exclude<SweepMode, "lease">,
 ): Promise<SweepOutcome> {
   const id = `${cluster.name.slice(0, 70)}.${world.identity.slice(0, 24)}-${minute}`;
-  const settings = selectSettings(cluster);
   let events = 0;
   return sweepEverything({
     ...{ ...world, cluster, mode, minute, signal, giveUp },
     transport: turns.take(transport),
-    watches: selectWatches(cluster.controllers, watches).filter(
-      (watch) => watch.enablement?.isFor?.(settings) !== false,
-    ),
+    watches: selectNeededWatches(cluster.controllers, watches, selectSettings(cluster)),
     nextEventId() {
       events += 1;
       return `${id}.${events}`;

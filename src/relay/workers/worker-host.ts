@@ -9,8 +9,14 @@ import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import { type Relay, type RelayOptions, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
 import { createHandling } from "#relay/workers/handling.ts";
-import type { FromWorker, LogLine, ToWorker, WorkerStart } from "#relay/workers/messages.ts";
-import { createLogBatches, createRemoteHealth } from "#relay/workers/messages.ts";
+import {
+  createLogBatches,
+  createRemoteHealth,
+  type FromWorker,
+  type LogLine,
+  type ToWorker,
+  type WorkerStart,
+} from "#relay/workers/messages.ts";
 import { createRemoteLimiter } from "#relay/workers/remote-limiter.ts";
 
 /** A worker's channel to the main thread; Node's `parentPort` implements it. */

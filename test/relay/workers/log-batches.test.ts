@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createUnfollowedCluster, type FollowedCluster } from "#relay/followed-cluster.ts";
-import type { LogLine } from "#relay/workers/messages.ts";
-import { createLogBatches } from "#relay/workers/messages.ts";
+import { createLogBatches, type LogLine } from "#relay/workers/messages.ts";
 import { tellStatus } from "#relay/workers/worker-host.ts";
 
 beforeEach(() => void vi.useFakeTimers({ now: Date.parse("2026-01-01T00:00:00Z") }));
