@@ -6,6 +6,7 @@ import { type LambdaHandler, type LambdaServer, startLambda } from "#emulators/l
 import type { Invoker } from "#platforms/invoker.ts";
 import { createLambdaInvoker } from "#platforms/lambda/invoker.ts";
 import { startClosingEndpoint } from "#test/platforms/lambda/dead-endpoints.ts";
+import { NODE_EVENT as event } from "#test/platforms/lambda/node-event.ts";
 import { buildReport } from "#test/relay/report-builders.ts";
 import { waitUntilTrue } from "#test/wait-until-true.ts";
 
@@ -14,16 +15,6 @@ afterEach(async () => {
   vi.useRealTimers();
   for (const close of closing.splice(0)) await close();
 });
-
-const event: Event = {
-  version: 1,
-  id: "one.test.1",
-  cluster: "one",
-  clusterHash: "0123456789abcdef",
-  controller: "cloud-node-controller",
-  reason: "watch",
-  objects: [{ metadata: { name: "a", uid: "u" } }],
-};
 
 async function lambda(handler: LambdaHandler, timeoutMs = 5_000, concurrency = 10): Promise<LambdaServer> {
   const server = await startLambda({ functions: { node: handler }, timeoutMs, concurrency });

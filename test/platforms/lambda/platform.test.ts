@@ -1,18 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Event } from "#core/event.ts";
 import { type LambdaServer, startLambda } from "#emulators/lambda/server.ts";
 import { lambda } from "#platforms/lambda/platform.ts";
 import { loadPlatform } from "#platforms/platforms.ts";
-
-const EVENT: Event = {
-  version: 1,
-  id: "one.test.1",
-  cluster: "one",
-  clusterHash: "0123456789abcdef",
-  controller: "cloud-node-controller",
-  reason: "watch",
-  objects: [{ metadata: { name: "a", uid: "u" } }],
-};
+import { NODE_EVENT } from "#test/platforms/lambda/node-event.ts";
 
 const { signal } = new AbortController();
 
@@ -60,7 +50,7 @@ describe("the deployment of a function", () => {
     const deployment = lambda.openDeployment({ AWS_LAMBDA_FUNCTION_NAME: own }, "sweep");
     expect(deployment.prefix).toBe(prefix);
     const invoker = deployment.createInvoker({ functionName: () => name, maxInFlight: 2 });
-    await invoker.invoke(EVENT, signal);
+    await invoker.invoke(NODE_EVENT, signal);
     await invoker.close();
     expect(server.record().map(({ functionName }) => functionName)).toEqual([deployedName]);
   });
