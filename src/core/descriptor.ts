@@ -56,8 +56,6 @@ export interface ControllerRights {
   readonly followed: readonly RightTarget[];
   /** The rights of its function. */
   readonly granted: readonly Right[];
-  /** A relay may write in its place (`writes: relay`), as the function's user. */
-  readonly byRelay?: true;
 }
 
 /** How a controller is handed over from another cloud-controller-manager. */

@@ -3,6 +3,7 @@ import { buildRights, NODE_OBJECTS, type Right, type RightTarget } from "#core/d
 import type { ControllerFunctionName } from "#core/descriptors.ts";
 import { type FunctionIdentity, formatUser, type Identity } from "#core/identities.ts";
 import { OPERATED_CONTROLLERS } from "#core/operations.ts";
+import { WRITABLE_BY_RELAY } from "#core/relay-lease.ts";
 
 /**
  * The clouds that keep their state in the cluster, with manifests in a folder of their name in infra/rbac.
@@ -24,7 +25,7 @@ const OF_FUNCTIONS = Object.fromEntries(
 
 /** The identities for which a relay writes and sweeps, if functions cannot reach the cluster. */
 const IMPERSONATED: readonly FunctionIdentity[] = [
-  ...OPERATED_CONTROLLERS.filter(({ rights }) => rights.byRelay === true).map(
+  ...OPERATED_CONTROLLERS.filter(({ name }) => WRITABLE_BY_RELAY.includes(name)).map(
     ({ functionName }) => functionName,
   ),
   "sweep",

@@ -20,6 +20,5 @@ export const csrOperations: ControllerOperations = {
       ...buildRights({ ...REQUESTS, resource: "signers", name: KUBELET_SERVING_SIGNER }, "approve"),
       ...buildRights({ ...EVENT_OBJECTS, controller: NAME }, "create"),
     ],
-    byRelay: true,
   },
 };

@@ -23,7 +23,6 @@ export const nodeLifecycleOperations: ControllerOperations = {
       ...buildRights(EVENT_OBJECTS, "create"),
       ...buildRights(STATE, "get", "update"),
     ],
-    byRelay: true,
   },
   // The list of taints is one field: its last writer added the shutdown taint or kept it.
   handover: { isWriter: ({ has, isShutDown }) => isShutDown && has("f:spec", "f:taints") },

@@ -12,7 +12,6 @@ export const nodeOperations: ControllerOperations = {
       ...buildRights({ ...NODE_OBJECTS, subresource: "status" }, "patch"),
       ...buildRights(EVENT_OBJECTS, "create"),
     ],
-    byRelay: true,
   },
   handover: {
     isWriter: ({ has }) =>
