@@ -110,6 +110,7 @@ async function requestAnswers(
       ...call,
       control: instances.some(({ control }) => control === true),
       labels: instances.find(({ labels }) => labels !== undefined)?.labels,
+      ahead: instances.every(({ ahead }) => ahead === instances[0]?.ahead) ? instances[0]?.ahead : undefined,
     },
   );
 }

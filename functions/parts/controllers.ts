@@ -8,6 +8,10 @@ import { selectWatches, WATCHES } from "#core/watches.ts";
  */
 const CONTROLLERS: Readonly<Record<string, () => Promise<Controller>>> = {
   "cloud-node-controller": async () => (await import("#core/node/controller.ts")).nodeController,
+  "node-claim-announcements": async () =>
+    (await import("#core/look-ahead/controller.ts")).nodeClaimController,
+  "kubelet-csr-announcements": async () =>
+    (await import("#functions/parts/kubelet-csr-controller.ts")).kubeletCsrController,
   "cloud-node-lifecycle-controller": async () =>
     (await import("#core/node-lifecycle/controller.ts")).nodeLifecycleController,
   "csr-approver": async () => (await import("#functions/parts/csr-controller.ts")).csrController,

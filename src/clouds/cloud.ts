@@ -40,6 +40,11 @@ export interface CloudCall {
    * default none. A node to be initialized always gets the labels that it lacks.
    */
   readonly labels?: "missing" | "all" | undefined;
+  /**
+   * `keep`: the nodes have not joined yet; a cloud that looks ahead keeps what it finds for a short time.
+   * `use`: what it keeps suffices. By default every node is looked up. A cloud without look-ahead ignores it.
+   */
+  readonly ahead?: "keep" | "use" | undefined;
   readonly onRequest?: OnCloudRequest | undefined;
 }
 

@@ -123,6 +123,11 @@ export type Question =
        * For an initialized node, the labels to look up if they need extra requests: the missing ones, or all.
        */
       readonly labels?: "missing" | "all" | undefined;
+      /**
+       * `keep`: the machine of a node that will join; the cloud may keep its answer for a short time. `use`:
+       * such an answer suffices. By default the cloud is asked.
+       */
+      readonly ahead?: "keep" | "use" | undefined;
     }
   /** Answered with the capability's answer, as JSON. */
   | { readonly capability: string & {}; readonly ask: unknown };

@@ -54,6 +54,8 @@ export interface NamedEnablement {
 export interface ControllerRights {
   /** What the relay lists and watches and the sweep lists, besides nodes. */
   readonly followed: readonly RightTarget[];
+  /** What the relay alone lists and watches, if the cluster has it. */
+  readonly announcing?: readonly RightTarget[];
   /** The rights of its function. */
   readonly granted: readonly Right[];
 }
@@ -89,6 +91,8 @@ export interface Right {
   readonly controller?: ControllerName;
   /** Needed if the cluster's load balancers are this cloud's, and granted by its own manifests. */
   readonly cloud?: string;
+  /** Needed if this source announces machines (`nodes.lookAhead`), and granted by its own manifests. */
+  readonly lookAhead?: string;
   /** Needed if the relay writes instead of the functions, and granted by separate manifests. */
   readonly writes?: "relay";
 }

@@ -19,6 +19,8 @@ const LEASE: RightTarget = {
 
 const FOLLOWED = OPERATED_CONTROLLERS.flatMap(({ rights }) => rights.followed);
 
+const ANNOUNCING = OPERATED_CONTROLLERS.flatMap(({ rights }) => rights.announcing ?? []);
+
 const OF_FUNCTIONS = Object.fromEntries(
   OPERATED_CONTROLLERS.map(({ functionName, rights }) => [functionName, rights.granted]),
 ) as Readonly<Record<ControllerFunctionName, readonly Right[]>>;
@@ -39,7 +41,7 @@ export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
   relay: [
     ...buildRights(NODE_OBJECTS, "list", "watch"),
     ...buildRights(LEASE, "patch"),
-    ...FOLLOWED.flatMap((target) => buildRights(target, "list", "watch")),
+    ...[...FOLLOWED, ...ANNOUNCING].flatMap((target) => buildRights(target, "list", "watch")),
     ...IMPERSONATED.flatMap((identity) =>
       buildRights(
         { group: "", resource: "users", name: formatUser(identity), writes: "relay" },

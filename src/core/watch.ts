@@ -54,6 +54,11 @@ export interface Watch<T extends ApiObject = ApiObject> {
    */
   readonly only?: ObjectName;
   /**
+   * The cluster may lack the resource, or the right to list it. Then the controller does nothing, and the
+   * cluster is ready without it.
+   */
+  readonly isOptional?: true;
+  /**
    * `object`: each object is decided separately, with one invocation at a time for each uid. `batch`: objects are
    * decided together under shared state, with one invocation at a time for each cluster.
    */
@@ -113,6 +118,11 @@ export interface Rechecks<T extends ApiObject = ApiObject> {
    * default only the fingerprint of `resync` ends such a wait.
    */
   demand?(object: T, context: WatchContext): string;
+  /**
+   * Returns a text for what the object announces; undefined for nothing. Each new text causes one resync with
+   * the reason `watch`, tried a few times, while the object needs no work.
+   */
+  announcement?(object: T): string | undefined;
   /**
    * Returns the field manager, other than ours, that last wrote what our work had changed. The object is
    * unparsed, with its `managedFields`, and needs work again soon after our change. By default conflicts name

@@ -1,6 +1,7 @@
 import { csrWatch } from "#core/csr/watch.ts";
 import { firewallWatch } from "#core/digitalocean/firewall/watch.ts";
 import { tagsWatch } from "#core/digitalocean/load-balancer-tags/watch.ts";
+import { kubeletCsrWatch, nodeClaimWatch } from "#core/look-ahead/watch.ts";
 import { nodeWatch } from "#core/node/watch.ts";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 import { routeWatch } from "#core/route/watch.ts";
@@ -13,6 +14,8 @@ import type { Watch } from "#core/watch.ts";
 /** The watch half of every controller, in listing order; a new one is a line here. */
 export const WATCHES: readonly Watch[] = [
   nodeWatch,
+  nodeClaimWatch,
+  kubeletCsrWatch,
   nodeLifecycleWatch,
   csrWatch,
   serviceWatch,

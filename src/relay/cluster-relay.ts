@@ -116,20 +116,19 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
   );
   const watchRateLimiter = createWatchRateLimiter(clock, cluster.limits.watchEventsPerSecond);
   const informers = new Map(
-    groupSubscribers(controllers).map(([path, { resource, only, subscribers }]): [string, Informer] => [
+    groupSubscribers(controllers).map(([path, group]): [string, Informer] => [
       path,
       startInformer({
         ...options,
-        resource,
-        only,
-        subscribers,
+        ...group,
         bounds: cluster.limits,
         pace: watchRateLimiter,
         signal: following.signal,
-        note: (each) => note({ resource: resource.name, ...each }),
+        note: (each) => note({ resource: group.resource.name, ...each }),
       }),
     ]),
   );
+  const required = [...informers.values()].filter(({ isOptional }) => !isOptional);
 
   const scheduler = createScheduler({
     controllers,
@@ -147,9 +146,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
           signal: following.signal,
           // While writes are stopped, the relay does not renew its Lease; the sweep writes nothing either.
           heartbeat: () =>
-            readStop() === "writes"
-              ? WRITES_STOPPED
-              : decideHeartbeat(informers.values(), controllers, clock.now()),
+            readStop() === "writes" ? WRITES_STOPPED : decideHeartbeat(required, controllers, clock.now()),
           note,
         });
 
@@ -191,7 +188,13 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
   return {
     wake,
     status: () =>
-      buildStatus(cluster.name, controllers, [...informers.values()], readStop(), answers.limited()),
+      buildStatus(
+        cluster.name,
+        controllers,
+        { required, all: [...informers.values()] },
+        readStop(),
+        answers.limited(),
+      ),
     async drain() {
       stopFollowing();
       if (invocations() > 0) await new Promise<void>((resolve) => drained.push(resolve));
@@ -210,21 +213,21 @@ const NOTHING_TO_DO = { code: "NoController", message: "none of the cluster's co
 function buildStatus(
   name: string,
   controllers: readonly ControllerRelay[],
-  informers: readonly Informer[],
+  { required, all }: { readonly required: readonly Informer[]; readonly all: readonly Informer[] },
   stop: Stop | undefined,
   limitedAnswers: readonly LimitInForce[],
 ): ClusterStatus {
   const statuses = controllers.map(buildControllerStatus);
   return {
     name,
-    ready: informers.length > 0 && informers.every((informer) => informer.isReady()),
+    ready: required.length > 0 && required.every((informer) => informer.isReady()),
     invocations: sumInvocations(controllers),
     failure:
-      informers.length === 0
+      required.length === 0
         ? NOTHING_TO_DO
-        : informers.map((informer) => informer.failure()).find((failure) => failure !== undefined),
+        : required.map((informer) => informer.failure()).find((failure) => failure !== undefined),
     ...(stop === undefined ? {} : { stop }),
-    limited: dropDuplicates([...informers.flatMap((informer) => informer.limited()), ...limitedAnswers]),
+    limited: dropDuplicates([...all.flatMap((informer) => informer.limited()), ...limitedAnswers]),
     ...sumPending(statuses),
     controllers: statuses,
   };
@@ -243,6 +246,8 @@ function dropDuplicates(limited: readonly LimitInForce[]): readonly LimitInForce
 interface SubscriberGroup {
   readonly resource: Resource;
   readonly only: ObjectName | undefined;
+  /** Whether no subscriber needs the resource. */
+  isOptional: boolean;
   readonly subscribers: InformerSubscriber[];
 }
 
@@ -258,9 +263,12 @@ function groupSubscribers(
   controllers: readonly ControllerRelay[],
 ): readonly (readonly [path: string, subscribed: SubscriberGroup])[] {
   const subscribed = new Map<string, SubscriberGroup>();
-  for (const { resource, only, subscriber } of controllers.flatMap(({ subscriptions }) => subscriptions)) {
+  for (const { resource, only, isOptional = false, subscriber } of controllers.flatMap(
+    ({ subscriptions }) => subscriptions,
+  )) {
     const path = formatFollowedPath(resource, only);
-    const entry = subscribed.get(path) ?? { resource, only, subscribers: [] };
+    const entry = subscribed.get(path) ?? { resource, only, isOptional, subscribers: [] };
+    entry.isOptional &&= isOptional;
     entry.subscribers.push(subscriber);
     subscribed.set(path, entry);
   }

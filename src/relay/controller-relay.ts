@@ -107,6 +107,7 @@ export interface ControllerRelay {
 interface Subscription {
   readonly resource: Resource;
   readonly only?: ObjectName | undefined;
+  readonly isOptional?: boolean | undefined;
   readonly subscriber: InformerSubscriber;
 }
 
@@ -308,7 +309,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   return {
     watch,
     subscriptions: [
-      { resource: watch.resource, only: watch.only, subscriber: own },
+      { resource: watch.resource, only: watch.only, isOptional: watch.isOptional, subscriber: own },
       ...related.sources.map(({ objects: { resource, subscriber } }) => ({ resource, subscriber })),
     ],
     invocations: () => running.size,

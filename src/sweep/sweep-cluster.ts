@@ -119,7 +119,10 @@ function listAndSend(
   return sweepEverything({
     ...{ ...world, cluster, mode, minute, signal, giveUp },
     transport: turns.take(transport),
-    watches: selectNeededWatches(cluster.controllers, watches, selectSettings(cluster)),
+    // Nothing is late without an optional resource.
+    watches: selectNeededWatches(cluster.controllers, watches, selectSettings(cluster)).filter(
+      ({ isOptional }) => isOptional !== true,
+    ),
     nextEventId() {
       events += 1;
       return `${id}.${events}`;

@@ -5,17 +5,24 @@ import * as z from "zod";
 import type { Right } from "#core/descriptor.ts";
 import { OPTIONAL_CONTROLLERS } from "#core/descriptors.ts";
 import { formatUser, IDENTITIES, type Identity } from "#core/identities.ts";
+import { LookAheadSource } from "#core/node/settings.ts";
 import { CLOUDS_IN_CLUSTERS, RIGHTS } from "#core/rights.ts";
 import { listRights, readManifests, readRoles } from "#test/e2e/granted-rights.ts";
 
 const RBAC = fileURLToPath(new URL("../../infra/rbac/", import.meta.url));
 /** Each controller that is off by default has a folder. */
-const OF = [undefined, ...OPTIONAL_CONTROLLERS, ...CLOUDS_IN_CLUSTERS, "writes-relay"] as const;
+const OF = [
+  undefined,
+  ...OPTIONAL_CONTROLLERS,
+  ...CLOUDS_IN_CLUSTERS,
+  ...LookAheadSource.options,
+  "writes-relay",
+] as const;
 const FOLDERS = OF.map((of) => (of === undefined ? "" : `${of}/`));
 
 /** Returns the folder that grants it; undefined for rights that are always needed. */
-function folderOf({ controller, cloud, writes }: Right): (typeof OF)[number] {
-  return writes === "relay" ? "writes-relay" : (cloud ?? controller);
+function folderOf({ controller, cloud, lookAhead, writes }: Right): (typeof OF)[number] {
+  return writes === "relay" ? "writes-relay" : (lookAhead ?? cloud ?? controller);
 }
 
 const Binding = z.looseObject({

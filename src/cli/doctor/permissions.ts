@@ -6,6 +6,7 @@ import type { Cluster } from "#config/cluster.ts";
 import { reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
 import type { Right } from "#core/descriptor.ts";
 import { OPTIONAL_CONTROLLERS } from "#core/descriptors.ts";
+import { LookAheadSource } from "#core/node/settings.ts";
 import { CLOUDS_IN_CLUSTERS, RIGHTS, resolveRight } from "#core/rights.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
@@ -29,7 +30,7 @@ export function createPermissionsCheck(signer: Signer): Check {
   };
 }
 
-const GRANT = `kubectl apply -f infra/rbac/ (and ${listFolders(OPTIONAL_CONTROLLERS).join(", ")} with these controllers, ${listFolders(CLOUDS_IN_CLUSTERS).join(" or ")} with these clouds, infra/rbac/writes-relay/ with writes: relay); see whether the bindings name this user`;
+const GRANT = `kubectl apply -f infra/rbac/ (and ${listFolders(OPTIONAL_CONTROLLERS).join(", ")} with these controllers, ${listFolders(CLOUDS_IN_CLUSTERS).join(" or ")} with these clouds, ${listFolders(LookAheadSource.options).join(", ")} with these sources of nodes.lookAhead, infra/rbac/writes-relay/ with writes: relay); see whether the bindings name this user`;
 
 function listFolders(names: readonly string[]): readonly string[] {
   return names.map((name) => `infra/rbac/${name}/`);
@@ -40,11 +41,12 @@ const NARROW = "bind nothing but the roles of infra/rbac to it, and those of con
 /** Lists the rights that the identities of one sign-in need for these controllers, each once. */
 export function listNeededRights(
   { identities }: Signer,
-  { cloud, controllers, writes: writer }: Pick<Cluster, "cloud" | "controllers" | "writes">,
+  { cloud, controllers, nodes, writes: writer }: Pick<Cluster, "cloud" | "controllers" | "nodes" | "writes">,
 ): readonly Right[] {
   const needed = identities
     .flatMap((identity) => RIGHTS[identity])
     .filter(({ controller }) => controller === undefined || controllers.includes(controller))
+    .filter(({ lookAhead }) => lookAhead === undefined || nodes.lookAhead.some((each) => each === lookAhead))
     .filter(({ writes }) => writes === undefined || writes === writer)
     .filter((right) => right.cloud === undefined || right.cloud === cloud.provider)
     .map((right) => resolveRight(right, cloud));

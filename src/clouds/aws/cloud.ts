@@ -10,6 +10,7 @@ import {
 import type { AwsCloudConfig } from "#clouds/aws/config.ts";
 import { createEc2, type Ec2 } from "#clouds/aws/ec2.ts";
 import { type Fault, toErrorAnswer } from "#clouds/aws/errors.ts";
+import { createFoundAhead, type FoundAhead } from "#clouds/aws/found-ahead.ts";
 import { buildInstanceFacts, buildInterfaceFacts, type InstanceFacts } from "#clouds/aws/instance.ts";
 import { addLabels, type LabelSources, prefetchZoneIds } from "#clouds/aws/labels.ts";
 import { PRIVATE_DNS_NAME } from "#clouds/aws/node-matchers.ts";
@@ -74,6 +75,7 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
   const createClient = (): Ec2 => createEc2(config.region, credentials());
   const ec2 = options.ec2 ?? createRenewableEc2(createClient, wallClock);
   const budget = createBudget(now, buildQuotas(config.quotas));
+  const found = createFoundAhead(now);
   const sources: LabelSources = {
     zones: createZones(now),
     topology: createTopology(config.topologyInstanceTypePattern, now),
@@ -107,7 +109,7 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
       const session = createSession({ ec2, budget, sleep, signal: untilBatchEnd, onRequest });
       const leave = budget.enter(share);
       try {
-        const answers = await resolveAnswers(nodes, session, cluster, sources, call);
+        const answers = await resolveAnswers(nodes, session, cluster, { ...sources, found }, call);
         return { answers, usage: session.getUsage() };
       } catch (error) {
         // No known error reaches this line, but by contract a batch never rejects.
@@ -131,13 +133,22 @@ async function resolveAnswers(
   nodes: readonly Node[],
   session: Session,
   cluster: AwsCluster,
-  sources: LabelSources,
-  { control: isControlWanted, labels: selection }: Pick<CloudCall, "control" | "labels">,
+  { found, ...sources }: LabelSources & { readonly found: FoundAhead },
+  {
+    control: isControlWanted,
+    labels: selection,
+    ahead: mode,
+  }: Pick<CloudCall, "control" | "labels" | "ahead">,
 ): Promise<InstanceAnswer[]> {
   prefetchZoneIds(nodes, session, sources, selection);
   const answers = new Map<Node, InstanceAnswer>();
   const facts = new Map<Node, InstanceFacts>();
-  const resolutions = await resolve(nodes, session, cluster);
+  const resolutions = await resolve(
+    nodes,
+    session,
+    cluster,
+    mode === undefined ? undefined : { mode, found },
+  );
   for (const [node, resolution] of resolutions) {
     if (resolution.kind === "answer") {
       answers.set(node, resolution.answer);

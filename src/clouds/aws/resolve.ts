@@ -8,7 +8,8 @@ import {
 } from "#clouds/aws/describe-instances.ts";
 import { toErrorAnswer } from "#clouds/aws/errors.ts";
 import { resolveFargate } from "#clouds/aws/fargate.ts";
-import { type NodeMatcher, selectMatchers } from "#clouds/aws/node-matchers.ts";
+import type { FoundAhead } from "#clouds/aws/found-ahead.ts";
+import { type NodeMatcher, PRIVATE_DNS_NAME, selectMatchers } from "#clouds/aws/node-matchers.ts";
 import type { AwsCluster, Ownership } from "#clouds/aws/ownership.ts";
 import {
   buildErrorResolution,
@@ -21,11 +22,18 @@ import {
 import type { Session } from "#clouds/aws/session.ts";
 import type { Node } from "#core/node/node.ts";
 
+/** How a batch treats the instances of announced machines; absent to look up every node. */
+export interface LookAhead {
+  readonly mode: "keep" | "use";
+  readonly found: FoundAhead;
+}
+
 /** Resolves each node of a batch; every node gets a resolution, and none is a foreign instance. */
 export async function resolve(
   nodes: readonly Node[],
   session: Session,
   cluster: AwsCluster,
+  ahead?: LookAhead,
 ): Promise<Resolutions> {
   const invalidProviderIds = new Map<Node, Resolution>();
   const ids = new Map<Node, string>();
@@ -55,9 +63,9 @@ export async function resolve(
     }
   }
   const [byId, byAddress, byName] = await Promise.all([
-    resolveById(ids, session, cluster),
+    resolveById(ids, session, cluster, ahead),
     resolveFargate(addresses, session, cluster),
-    resolveByName(namedNodes, session, cluster),
+    resolveByName(namedNodes, session, cluster, ahead),
   ]);
   const all = new Map([...invalidProviderIds, ...byId, ...byAddress, ...byName.resolved]);
   return resolveDisputes(all, byName.guesses);
@@ -93,10 +101,18 @@ async function resolveById(
   ids: ReadonlyMap<Node, string>,
   session: Session,
   ownership: Ownership,
+  ahead: LookAhead | undefined,
 ): Promise<Resolutions> {
   const byId = new Map<string, FoundInstance | Resolution>();
+  if (ahead?.mode === "use") {
+    for (const id of new Set(ids.values())) {
+      const found = ahead.found.take(id);
+      if (found !== undefined) byId.set(id, found);
+    }
+  }
+  const sought = [...ids.values()].filter((id) => !byId.has(id));
   await Promise.all(
-    splitIntoChunks(ids.values(), countFreeFilterValues([])).map(async (chunk) => {
+    splitIntoChunks(sought, countFreeFilterValues([])).map(async (chunk) => {
       const listing = await describeInstances(session, [{ Name: "instance-id", Values: chunk }]);
       if (listing.kind === "fault") {
         for (const id of chunk) byId.set(id, { kind: "answer", answer: toErrorAnswer(listing.fault) });
@@ -110,7 +126,21 @@ async function resolveById(
       for (const id of chunk) if (!byId.has(id)) byId.set(id, incomplete);
     }),
   );
-  return new Map([...ids].map(([node, id]) => [node, buildResolution(node, id, byId.get(id), ownership)]));
+  const resolved = new Map(
+    [...ids].map(([node, id]) => [node, buildResolution(node, id, byId.get(id), ownership)]),
+  );
+  if (ahead?.mode === "keep") keepFound(resolved, ({ id }) => id, ahead.found);
+  return resolved;
+}
+
+/** Keeps what was found for nodes that have not joined yet; `by` returns what they were looked up by. */
+function keepFound(
+  resolved: Resolutions,
+  by: (found: FoundInstance, node: Node) => string,
+  ahead: FoundAhead,
+): void {
+  for (const [node, resolution] of resolved)
+    if (resolution.kind === "instance") ahead.keep(by(resolution.found, node), resolution.found);
 }
 
 function buildResolution(
@@ -138,13 +168,20 @@ async function resolveByName(
   nodes: readonly Node[],
   session: Session,
   cluster: AwsCluster,
+  ahead: LookAhead | undefined,
 ): Promise<{ readonly resolved: Resolutions; readonly guesses: ReadonlySet<Node> }> {
-  const resolved = new Map<Node, Resolution>();
+  const resolved = new Map<Node, Resolution>(
+    ahead?.mode === "use" ? takeByName(nodes, ahead.found, cluster) : [],
+  );
   const guesses = new Set<Node>();
   const foreign = new Map<Node, Resolution>();
-  let pending = nodes;
+  let pending = nodes.filter((node) => !resolved.has(node));
   for (const matcher of selectMatchers(cluster)) {
+    if (pending.length === 0) break;
     const found = await findByMatcher(pending, matcher, session, cluster);
+    // Only the exact name is kept: a guess may be another node's instance.
+    if (ahead?.mode === "keep" && matcher === PRIVATE_DNS_NAME)
+      keepFound(found, (_, node) => node.metadata.name, ahead.found);
     for (const [node, resolution] of found) {
       // A foreign instance found by one matcher says nothing about the others. The search must not end early:
       // its duration would tell a node that names the instance that it exists.
@@ -156,7 +193,6 @@ async function resolveByName(
       if (matcher.isGuess) guesses.add(node);
     }
     pending = pending.filter((node) => !resolved.has(node));
-    if (pending.length === 0) break;
   }
   const matcherNames = selectMatchers(cluster).map((matcher) => matcher.name);
   for (const node of pending) {
@@ -166,6 +202,21 @@ async function resolveByName(
     resolved.set(node, foreign.get(node) ?? notFound);
   }
   return { resolved, guesses };
+}
+
+function takeByName(
+  nodes: readonly Node[],
+  ahead: FoundAhead,
+  cluster: AwsCluster,
+): readonly (readonly [Node, Resolution])[] {
+  return nodes.flatMap((node): [Node, Resolution][] => {
+    const { name } = node.metadata;
+    const found = ahead.take(name);
+    if (found === undefined) return [];
+    const search = `node ${name}, looked up before it joined`;
+    const resolution = chooseInstance([found], cluster, search);
+    return resolution === undefined ? [] : [[node, resolution]];
+  });
 }
 
 /** Returns resolutions of the nodes for which this matcher found anything. */

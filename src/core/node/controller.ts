@@ -1,9 +1,11 @@
 import { NODE_EVENT_SOURCE } from "#core/contracts.ts";
 import type { InstanceController } from "#core/controller.ts";
 import { planEach } from "#core/decisions.ts";
+import type { EventReason } from "#core/event.ts";
 import { decideNode } from "#core/node/decide.ts";
 import type { Node } from "#core/node/node.ts";
 import type { LabelSettings } from "#core/node/settings.ts";
+import { isUninitialized } from "#core/node/taints.ts";
 import { needsInstance, nodeWatch } from "#core/node/watch.ts";
 import { getManagerFact } from "#core/tenant-fact.ts";
 
@@ -13,7 +15,12 @@ export const nodeController: InstanceController<Node> = {
   eventSource: NODE_EVENT_SOURCE,
   buildQuestion: (node, { reason, settings }) =>
     needsInstance(node, reason)
-      ? { capability: "instances", node, labels: selectRequestedLabels(settings.nodes.labels) }
+      ? {
+          capability: "instances",
+          node,
+          labels: selectRequestedLabels(settings.nodes.labels),
+          ...(isJoining(node, reason) ? { ahead: "use" } : {}),
+        }
       : undefined,
   decide: (batch, { reason, now, settings }) =>
     planEach(
@@ -22,6 +29,14 @@ export const nodeController: InstanceController<Node> = {
       ),
     ),
 };
+
+/**
+ * Returns whether a look-up from before the node joined suffices. Only the relay sees a node join, and a resync
+ * checks every initialization by facts from after it.
+ */
+function isJoining(node: Node, reason: EventReason): boolean {
+  return reason === "watch" && isUninitialized(node);
+}
 
 function selectRequestedLabels({
   addMissing,

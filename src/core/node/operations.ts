@@ -1,5 +1,6 @@
 import { LABEL_PAIRS } from "#core/contracts.ts";
 import { buildRights, type ControllerOperations, EVENT_OBJECTS, NODE_OBJECTS } from "#core/descriptor.ts";
+import type { LookAheadSource } from "#core/node/settings.ts";
 
 const CLOUD_LABELS = LABEL_PAIRS.flatMap(({ beta, stable }) => [`f:${beta}`, `f:${stable}`]);
 
@@ -7,6 +8,14 @@ const CLOUD_LABELS = LABEL_PAIRS.flatMap(({ beta, stable }) => [`f:${beta}`, `f:
 export const nodeOperations: ControllerOperations = {
   rights: {
     followed: [],
+    announcing: [
+      { group: "karpenter.sh", resource: "nodeclaims", lookAhead: "node-claims" satisfies LookAheadSource },
+      {
+        group: "certificates.k8s.io",
+        resource: "certificatesigningrequests",
+        lookAhead: "kubelet-csrs" satisfies LookAheadSource,
+      },
+    ],
     granted: [
       ...buildRights(NODE_OBJECTS, "get", "patch"),
       ...buildRights({ ...NODE_OBJECTS, subresource: "status" }, "patch"),

@@ -37,6 +37,10 @@ export const DeletionSettings = z.strictObject({
 });
 export type DeletionSettings = z.output<typeof DeletionSettings>;
 
+/** What announces machines before their nodes join. */
+export const LookAheadSource = z.enum(["node-claims", "kubelet-csrs"]);
+export type LookAheadSource = z.output<typeof LookAheadSource>;
+
 /** The node settings of a cluster. */
 export const NodeSettings = z.strictObject({
   labels: LabelSettings.prefault({}),
@@ -45,6 +49,8 @@ export const NodeSettings = z.strictObject({
    */
   monitorSeconds: z.number().min(1).max(60).prefault(5),
   deletion: DeletionSettings.prefault({}),
+  /** The sources by which machines are looked up before their nodes join. */
+  lookAhead: z.array(LookAheadSource).max(LookAheadSource.options.length).prefault([]),
 });
 export type NodeSettings = z.output<typeof NodeSettings>;
 

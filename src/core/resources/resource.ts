@@ -37,6 +37,14 @@ export const CERTIFICATE_SIGNING_REQUESTS: Resource = {
   namespaced: false,
 };
 
+/** The NodeClaims of a cluster, which Karpenter creates for the machines that it launches. */
+export const NODE_CLAIMS: Resource = {
+  apiVersion: "karpenter.sh/v1",
+  kind: "NodeClaim",
+  name: "nodeclaims",
+  namespaced: false,
+};
+
 /** The ConfigMaps of a cluster. */
 export const CONFIG_MAPS: Resource = {
   apiVersion: "v1",

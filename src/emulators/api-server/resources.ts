@@ -148,6 +148,22 @@ export const CERTIFICATE_SIGNING_REQUESTS: Resource = {
   updateCauses: checkCertificateRequestUpdate,
 };
 
+/** As Karpenter's CustomResourceDefinition defines it, without its validation. */
+const NODE_CLAIMS: Resource = {
+  apiVersion: "karpenter.sh/v1",
+  name: "nodeclaims",
+  singularName: "nodeclaim",
+  shortNames: [],
+  kind: "NodeClaim",
+  namespaced: false,
+  subresources: ["status"],
+  verbs: VERBS,
+  fields: {},
+  prepare: (claim) => claim,
+  causes: () => [],
+  updateCauses: () => [],
+};
+
 /** Services have no generation, as on the real server. */
 export const SERVICES: Resource = {
   apiVersion: "v1",
@@ -174,6 +190,7 @@ export const RESOURCES: readonly Resource[] = [
   EVENTS,
   LEASES,
   NAMESPACES,
+  NODE_CLAIMS,
   NODES,
   PODS,
   SERVICES,

@@ -32,6 +32,8 @@ export interface RequestFailure {
   readonly limit?: LimitName | undefined;
   /** Set if the code is `AnswerTooLarge`. */
   readonly excess?: Excess | undefined;
+  /** The server, or a proxy before it, serves nothing at this path, or not to us. */
+  readonly isWithheld?: true;
 }
 
 /** Creates a failure that does not come from the server. */
@@ -50,8 +52,16 @@ export function toRequestFailure(response: ApiResponse): RequestFailure {
   if (answer.kind === "applied")
     return createFailure("Unavailable", `${response.status}: not what was asked for`);
   const retryAfterMs = (parseRetryAfter(response) ?? 0) * 1_000;
-  return { kind: "failed", code: getAnswerCode(answer), message: answer.message, retryAfterMs };
+  const failure = {
+    kind: "failed",
+    code: getAnswerCode(answer),
+    message: answer.message,
+    retryAfterMs,
+  } as const;
+  return WITHHELD.has(response.status) ? { ...failure, isWithheld: true } : failure;
 }
+
+const WITHHELD: ReadonlySet<number> = new Set([403, 404]);
 
 /**
  * Converts an error to a failure; errors other than network errors become `Unexpected`, so that nothing ends

@@ -67,6 +67,8 @@ export type WatchNote =
       readonly delayMs: number;
       /** Set if the code is `ClusterLimited`. */
       readonly limit?: LimitName | undefined;
+      /** The server withholds the resource: it does not serve it, or not to us. */
+      readonly isWithheld?: true;
     }
   | LimitNote
   | MalformedNote;
@@ -83,6 +85,8 @@ export interface WatchOptions<T> {
   readonly random: () => number;
   readonly signal: AbortSignal;
   readonly bounds?: FollowBounds;
+  /** The longest back-off in milliseconds while the server withholds the resource; 30 s by default. */
+  readonly maxWithheldMs?: number;
   /** Shared by all watches of the cluster. Default: its own. */
   readonly pace?: WatchRateLimiter;
   /**
@@ -101,7 +105,7 @@ const LIST_EVERY_MS = 15 * 60_000;
 const LONGEST_WINDOW_MS = 330_000;
 
 const BACK_OFF_BASE_MS = 250;
-const BACK_OFF_LIMIT_MS = 30_000;
+const MAX_BACK_OFF_MS = 30_000;
 
 /** A watch open for this long proves a healthy server, even without data. */
 const WELL_AFTER_MS = 5_000;
@@ -368,13 +372,18 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
     if (signal.aborted) return;
     const { code, message, limit } = failure;
     if (limit !== undefined) limits.meet(limit, message);
-    const delayMs = Math.max(delay(failures), failure.retryAfterMs);
-    handler.note({ kind: "failed", code, message, delayMs, ...(limit === undefined ? {} : { limit }) });
+    const limitMs = failure.isWithheld === true ? options.maxWithheldMs : undefined;
+    const delayMs = Math.max(delay(failures, limitMs), failure.retryAfterMs);
+    handler.note({
+      ...{ kind: "failed", code, message, delayMs },
+      ...(limit === undefined ? {} : { limit }),
+      ...(failure.isWithheld === true ? { isWithheld: true as const } : {}),
+    });
     await pause(clock, delayMs, signal);
   }
 
-  function delay(exponent: number): number {
-    return random() * Math.min(BACK_OFF_LIMIT_MS, BACK_OFF_BASE_MS * 2 ** Math.min(exponent, 20));
+  function delay(exponent: number, limitMs = MAX_BACK_OFF_MS): number {
+    return random() * Math.min(limitMs, BACK_OFF_BASE_MS * 2 ** Math.min(exponent, 20));
   }
 }
 

@@ -41,6 +41,8 @@ export interface InformerOptions {
   readonly resource: Resource;
   /** Follows only this object; all objects without it. */
   readonly only?: ObjectName | undefined;
+  /** The cluster may lack the resource, or the right to list it: that is no failure. */
+  readonly isOptional?: boolean;
   readonly subscribers: readonly InformerSubscriber[];
   readonly transport: Transport;
   readonly clock: Clock;
@@ -73,6 +75,8 @@ interface Failure {
 /** One resource of one cluster, listed and watched once for all subscribers. */
 export interface Informer {
   readonly resource: Resource;
+  /** Whether the cluster is ready without it. */
+  readonly isOptional: boolean;
   /** Returns whether the list is complete and the watch is open or resuming without an error. */
   isReady(): boolean;
   /**
@@ -92,9 +96,13 @@ export interface Informer {
   readonly ended: Promise<unknown>;
 }
 
+/** The longest time until the relay finds that an optional resource is served now. */
+const OPTIONAL_BACK_OFF_MS = 10 * 60_000;
+
 /** Starts to follow a resource. */
 export function startInformer(options: InformerOptions): Informer {
   const { resource, subscribers, transport, clock, random, signal, note, bounds = DEFAULT_BOUNDS } = options;
+  const { isOptional = false } = options;
   const path = formatFollowedPath(resource, options.only);
   const looks = subscribers.map((each) => each.resyncs).filter((each) => each !== undefined);
   let listed = false;
@@ -142,7 +150,9 @@ export function startInformer(options: InformerOptions): Informer {
       case "malformed":
         break;
     }
-    note({ kind: "watch", note: watch });
+    // A cluster without an optional resource is the ordinary case, and stays silent.
+    const isAbsent = isOptional && watch.kind === "failed" && watch.isWithheld === true;
+    if (!isAbsent) note({ kind: "watch", note: watch });
   }
 
   const following = watchResource<readonly unknown[]>({
@@ -160,6 +170,7 @@ export function startInformer(options: InformerOptions): Informer {
       isLost = true;
     },
     bounds,
+    ...(isOptional ? { maxWithheldMs: OPTIONAL_BACK_OFF_MS } : {}),
     ...(options.pace === undefined ? {} : { pace: options.pace }),
     handler: {
       applied(reads, key) {
@@ -197,6 +208,7 @@ export function startInformer(options: InformerOptions): Informer {
 
   return {
     resource,
+    isOptional,
     isReady: () => listed && opened && !signal.aborted,
     heardMs: () => (listed ? heardMs : undefined),
     isLost: () => isLost,

@@ -12,7 +12,13 @@ import {
   type Work,
 } from "#relay/work/entry.ts";
 import { requeue } from "#relay/work/requeue.ts";
-import { isDrift, planDriftResync, planSecondResync, type WorkRules } from "#relay/work/resync.ts";
+import {
+  isDrift,
+  planDriftResync,
+  planRelatedResync,
+  planSecondResync,
+  type WorkRules,
+} from "#relay/work/resync.ts";
 import type { Conflict } from "#relay/work/types.ts";
 import { getWaitEnd } from "#relay/work/waits.ts";
 
@@ -130,11 +136,15 @@ function bringForward(work: Work, { afterMs }: ObservedObject, nowMs: number): W
 
 function applyObservedDone(entry: Entry, observed: ObservedObject, nowMs: number, rules: WorkRules): Entry {
   const { phase, history } = entry;
-  const { fingerprint, snapshot } = observed;
+  const { fingerprint, snapshot, announcement = entry.announced } = observed;
   if (phase.next?.queue === "work" && phase.next.mayBeDone && phase.kind !== "in-flight") {
     return applyOwnChange({ ...entry, fingerprint }, snapshot, nowMs, rules);
   }
   const look = phase.next?.queue === "look" ? phase.next : undefined;
+  if (announcement !== entry.announced) {
+    const next = planRelatedResync(look, snapshot, nowMs);
+    return { ...entry, fingerprint, announced: announcement, phase: replaceNext(phase, next) };
+  }
   const next = isDrift(fingerprint, entry.fingerprint, history)
     ? planDriftResync(look, snapshot, getResyncedMs(entry), nowMs)
     : look;
@@ -191,6 +201,8 @@ export interface ObservedObject {
    * it.
    */
   readonly demand?: string | undefined;
+  /** What the object announces, if it needs no work and announces anything. */
+  readonly announcement?: string | undefined;
   /** Whether a change of the related objects that it reads causes a resync although it needs no work. */
   readonly followsRelated?: true;
   /** Milliseconds until the first try, if the object needs work. */
@@ -219,6 +231,7 @@ export function observe(watch: Watch, object: unknown, context: WatchContext): O
     snapshot: watch.snapshot(parsed.object, context),
     fingerprint: watch.rechecks?.resync?.fingerprint(parsed.object) ?? monitored?.fingerprint(parsed.object),
     demand: needsWork ? watch.rechecks?.demand?.(parsed.object, context) : undefined,
+    announcement: needsWork ? undefined : watch.rechecks?.announcement?.(parsed.object),
     undoneBy: needsWork ? watch.rechecks?.findConflictingManager?.(object) : undefined,
     ...(isRelatedFollower(watch, parsed.object) ? { followsRelated: true as const } : {}),
     ...(monitored === undefined ? {} : { afterMs: monitored.afterSeconds(parsed.object, context) * 1_000 }),

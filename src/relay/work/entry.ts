@@ -103,6 +103,8 @@ export interface Entry extends ObjectIdentity {
   readonly version: string | undefined;
   /** The fingerprint when it last needed no work; undefined while it needs work. */
   readonly fingerprint: string | undefined;
+  /** The announcement for which it was resynced last. */
+  readonly announced: string | undefined;
   /** The last snapshot, if changes of related objects cause a resync although the object needs no work. */
   readonly kept: ApiObject | undefined;
   readonly phase: Phase;
@@ -139,6 +141,7 @@ export function createEntry(
     name,
     version: undefined,
     fingerprint: undefined,
+    announced: undefined,
     kept: undefined,
     phase: invocation ?? IDLE,
     history: NO_PAST,

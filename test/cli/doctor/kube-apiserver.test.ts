@@ -6,6 +6,8 @@ import { listSigners } from "#cli/doctor/context.ts";
 import { formatRight, listNeededRights } from "#cli/doctor/permissions.ts";
 import { CloudConfig } from "#clouds/providers.ts";
 import type { Cluster } from "#config/cluster.ts";
+import type { LookAheadSource } from "#core/node/settings.ts";
+import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
 import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
@@ -212,9 +214,10 @@ test.each([
   (_, cloud, more) => {
     const signer = { name: "service", role: "service", identities: ["service"] } as const;
     const words = (of: Cluster["cloud"]) =>
-      listNeededRights(signer, { cloud: of, controllers: ["service-lb-controller"], writes: "function" }).map(
-        formatRight,
-      );
+      listNeededRights(signer, {
+        ...{ cloud: of, nodes: DEFAULT_SETTINGS.nodes },
+        ...{ controllers: ["service-lb-controller"], writes: "function" },
+      }).map(formatRight);
     expect(words(cloud).filter((each) => !words(MEMORY).includes(each))).toEqual(more);
   },
 );
@@ -225,11 +228,14 @@ test("every identity with a sign-in or a controller is checked for what its cont
   expect(signers.map(({ name }) => name)).toEqual(["relay", "node"]);
   const [relay] = signers;
   if (relay === undefined) throw new Error("there is no relay");
-  const needs = (controllers: string[]) =>
-    listNeededRights(relay, { cloud: MEMORY, controllers, writes: "function" }).filter(
-      ({ resource }) => resource === "certificatesigningrequests",
-    ).length;
+  const needs = (controllers: string[], lookAhead: LookAheadSource[] = []) =>
+    listNeededRights(relay, {
+      ...{ cloud: MEMORY, nodes: { ...DEFAULT_SETTINGS.nodes, lookAhead } },
+      ...{ controllers, writes: "function" },
+    }).filter(({ resource }) => resource === "certificatesigningrequests").length;
   expect([needs(["cloud-node-controller"]), needs(["csr-approver"])]).toEqual([0, 2]);
+  expect(needs(["cloud-node-controller"], ["node-claims"])).toBe(0);
+  expect(needs(["cloud-node-controller"], ["kubelet-csrs"])).toBe(2);
 });
 
 interface Told {
