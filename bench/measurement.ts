@@ -30,6 +30,8 @@ export const Row = z.strictObject({
   /** Whether nodes register with a provider ID, as kubelets with --provider-id do. */
   providerIds: z.boolean(),
   arrival: Arrival,
+  /** Seconds before its registration in which a NodeClaim announces each node; absent without any. */
+  announcedSeconds: z.number().positive().optional(),
 });
 export type Row = z.output<typeof Row>;
 

@@ -62,6 +62,15 @@ export const ROWS: readonly PlannedRow[] = [
     contenders: ["floor", "stock-tuned", "run", "lambda"],
     note: `The stock controller's defaults are left out: a quarter of an hour a run, at the pace of the row of 1,000. ${WITHOUT_EVENTS}`,
   },
+  {
+    row: { ...createRow(1_000, true, AT_ONCE), id: "announced-1000-at-once", announcedSeconds: 20 },
+    contenders: ["floor", "stock-tuned", "run", "lambda"],
+    note: "With announcements, NodeClaims name the machines 20 s before their nodes register. Only ours reads them.",
+  },
+  {
+    row: { ...createRow(2_000, true, RATE), id: "announced-33-per-second", announcedSeconds: 20 },
+    contenders: ["floor-with-events", "stock-tuned", "run", "lambda"],
+  },
 ];
 
 function createRow(nodes: number, providerIds: boolean, arrival: Arrival): Row {

@@ -32,13 +32,16 @@ export async function runOnce(options: RunOptions): Promise<Measurement> {
   try {
     const { row, contender, programs } = options;
     const instances = await stage.ec2.addInstances(row.nodes);
-    const start = (): Promise<RunningContender> => contender.start({ stage, programs, instances });
+    const start = (): Promise<RunningContender> =>
+      contender.start({ stage, programs, instances, isAnnounced: row.announcedSeconds !== undefined });
     let registeringMs = 0;
     if (row.arrival.kind === "there") await register(stage, row, instances);
     else {
       running = await start();
       await waitUntilWatching(stage, contender, running);
     }
+    const announcing = announce(stage, row, instances);
+    await sleep((row.announcedSeconds ?? 0) * 1_000);
     const before = await readTotalUsage(stage, running);
     const startedAt = performance.now();
     const registered =
@@ -48,7 +51,7 @@ export async function runOnce(options: RunOptions): Promise<Measurement> {
             registeringMs = performance.now() - startedAt;
           });
     running ??= await start();
-    await Promise.all([registered, waitUntilUp(stage, row, running, options.limitMs)]);
+    await Promise.all([announcing, registered, waitUntilUp(stage, row, running, options.limitMs)]);
     const after = await readTotalUsage(stage, running);
     const records = [...stage.history.records.values()];
     if (stage.history.hole !== undefined)
@@ -97,6 +100,36 @@ async function register(stage: BenchStage, row: Row, instances: readonly Ec2Inst
     for (const instance of left) await registerOne(stage, row, instance);
   };
   await Promise.all(Array.from({ length: REGISTERING_AT_ONCE }, worker));
+}
+
+/** Creates the NodeClaims of an announced row, at the rate at which its nodes register. */
+async function announce(stage: BenchStage, row: Row, instances: readonly Ec2Instance[]): Promise<void> {
+  if (row.announcedSeconds === undefined) return;
+  const startedAt = performance.now();
+  const { arrival } = row;
+  const spacingMs = arrival.kind === "rate" ? 1_000 / arrival.nodesPerSecond : 0;
+  for (const [index, instance] of instances.entries()) {
+    await sleep(Math.max(0, index * spacingMs - (performance.now() - startedAt)));
+    await announceOne(stage, instance);
+  }
+}
+
+const NODE_CLAIMS_PATH = "/apis/karpenter.sh/v1/nodeclaims";
+
+async function announceOne(
+  { admin }: BenchStage,
+  { availabilityZone, id, privateDnsName: name }: Ec2Instance,
+): Promise<void> {
+  const claim = { apiVersion: "karpenter.sh/v1", kind: "NodeClaim", metadata: { name } };
+  const created = await admin.send({ method: "POST", path: NODE_CLAIMS_PATH, body: claim });
+  const launched = await admin.send({
+    method: "PATCH",
+    path: `${NODE_CLAIMS_PATH}/${name}/status`,
+    contentType: "application/merge-patch+json",
+    body: { status: { providerID: `aws:///${availabilityZone}/${id}` } },
+  });
+  for (const { status, body } of [created, launched])
+    if (status >= 300) throw new Error(`announcing ${name} answered ${status}: ${body}`);
 }
 
 async function registerOne({ admin }: BenchStage, row: Row, instance: Ec2Instance): Promise<void> {

@@ -19,6 +19,8 @@ export interface Situation {
   readonly stage: BenchStage;
   readonly programs: Programs;
   readonly instances: readonly Ec2Instance[];
+  /** Whether NodeClaims announce the nodes. */
+  readonly isAnnounced: boolean;
 }
 
 /** A started contender. */

@@ -16,11 +16,15 @@ export const lambda: Contender = {
   name: "lambda",
   title: "serverless-ccm relay, and the packaged function behind Lambda's Invoke API",
   users: OUR_USERS,
-  async start({ stage }) {
+  async start({ stage, isAnnounced }) {
     const { plane, ec2, folder } = stage;
     const clustersFile = join(folder, "clusters.yaml");
+    const lookAhead = isAnnounced ? { nodes: { lookAhead: ["node-claims" as const] } } : {};
     const cloud = { provider: "aws", region: ec2.region, vpc: DEFAULT_VPC_ID } as const;
-    await writeClustersFile(clustersFile, buildClusterEntry(plane, { name: CLUSTER_TAG, cloud }));
+    await writeClustersFile(
+      clustersFile,
+      buildClusterEntry(plane, { name: CLUSTER_TAG, cloud, ...lookAhead }),
+    );
     const port = await findFreePort();
     const environment = {
       ...buildAwsEnvironment(ec2.url, ec2.region),

@@ -14,7 +14,7 @@ export const run: Contender = {
   name: "run",
   title: "serverless-ccm run, defaults",
   users: OUR_USERS,
-  async start({ stage }) {
+  async start({ stage, isAnnounced }) {
     const { plane, ec2, folder } = stage;
     const cloudConfig = join(folder, "cloud.yaml");
     await writeFile(cloudConfig, `region: ${ec2.region}\nvpc: ${DEFAULT_VPC_ID}\n`);
@@ -28,6 +28,7 @@ export const run: Contender = {
         `--cluster-name=${CLUSTER_TAG}`,
         ...(await buildIdentityFlags(plane)),
         "--port=0",
+        ...(isAnnounced ? ["--look-ahead=node-claims"] : []),
       ],
       { environment: buildAwsEnvironment(ec2.url, ec2.region) },
     );

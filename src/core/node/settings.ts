@@ -3,10 +3,12 @@ import {
   type ControllerFlags,
   type DurationRange,
   dropUndefined,
+  type FlagFault,
   getText,
   readDuration,
   readSwitch,
 } from "#core/flags.ts";
+import { sanitizeText } from "#core/sanitize-text.ts";
 
 /** How labels of initialized nodes follow the cloud's facts, which the stock controller never does. */
 export const LabelSettings = z.strictObject({
@@ -54,7 +56,7 @@ export const NodeSettings = z.strictObject({
 });
 export type NodeSettings = z.output<typeof NodeSettings>;
 
-/** The flags about nodes that are not Ready. */
+/** The flags about nodes. */
 export const nodeFlags: ControllerFlags = {
   key: "nodes",
   flags: [
@@ -78,6 +80,11 @@ export const nodeFlags: ControllerFlags = {
       help: "whether also those whose instance was never seen (default: false)",
       sets: "nodes.deletion.unseen",
     },
+    {
+      option: "--look-ahead <list>",
+      help: "look machines up before their nodes join, by node-claims, kubelet-csrs or both (default: none)",
+      sets: "nodes.lookAhead",
+    },
   ],
   read(typed, { faults }) {
     const monitorPeriod = getText(typed, "nodeMonitorPeriod");
@@ -91,9 +98,24 @@ export const nodeFlags: ControllerFlags = {
         "contradicts --delete-nodes=false, with which no node is deleted; leave one of the two out";
       faults.push({ name: "--delete-unseen-nodes", message });
     }
-    return dropUndefined({ monitorSeconds, deletion: dropUndefined({ enabled, unseen, graceSeconds }) });
+    const lookAhead = readSources(getText(typed, "lookAhead"), faults);
+    return dropUndefined({
+      monitorSeconds,
+      deletion: dropUndefined({ enabled, unseen, graceSeconds }),
+      lookAhead,
+    });
   },
 };
+
+function readSources(text: string | undefined, faults: FlagFault[]): LookAheadSource[] | undefined {
+  if (text === undefined) return undefined;
+  const sources = z.array(LookAheadSource).safeParse(text.split(","));
+  if (sources.success) return [...new Set(sources.data)];
+  const known = LookAheadSource.options.join(", ");
+  const message = `"${sanitizeText(text)}" is no list of sources; separate some of ${known} by commas`;
+  faults.push({ name: "--look-ahead", message });
+  return undefined;
+}
 
 /** Examples that fit the schema of the settings, which makes the final check. */
 const EXAMPLES = "5s, 30s or 1m0s";

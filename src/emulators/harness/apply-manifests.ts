@@ -31,6 +31,7 @@ const RESOURCES: Readonly<Record<string, string>> = {
   ClusterRole: "clusterroles",
   ClusterRoleBinding: "clusterrolebindings",
   ConfigMap: "configmaps",
+  CustomResourceDefinition: "customresourcedefinitions",
   FlowSchema: "flowschemas",
   Lease: "leases",
   PriorityLevelConfiguration: "prioritylevelconfigurations",
