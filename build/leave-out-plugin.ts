@@ -35,7 +35,7 @@ export function createLeaveOutPlugin(root: string, { clouds, parts }: IncludedPa
       });
       onLoad({ filter: /.*/, namespace: STUB }, ({ path }) => ({
         contents: `throw new Error(${JSON.stringify(
-          `this function was built without this part of the cloud (${path}); npm run build -- --clouds names the clouds that it has`,
+          `built without this part of the cloud (${path}); npm run build -- --clouds selects clouds`,
         )});`,
       }));
     },

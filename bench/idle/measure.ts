@@ -100,6 +100,7 @@ async function measureStock({ bench }: IdleStage, options: IdleOptions): Promise
     stage: bench,
     programs: options.programs,
     instances: [],
+    isAnnounced: false,
   });
   try {
     await sleep(SETTLING_MS, undefined, { signal: options.signal });

@@ -95,6 +95,7 @@ const hasController = (name: string): boolean => !["sweep", "ec2-events", "admis
 
 /** The additional controllers of a function. */
 const CONTROLLERS_BESIDE: Readonly<Record<string, readonly string[]>> = {
+  node: ["src/core/look-ahead/controller.ts"],
   service: [
     "src/core/digitalocean/firewall/controller.ts",
     "src/core/digitalocean/load-balancer-tags/controller.ts",

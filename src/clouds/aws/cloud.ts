@@ -10,9 +10,9 @@ import {
 import type { AwsCloudConfig } from "#clouds/aws/config.ts";
 import { createEc2, type Ec2 } from "#clouds/aws/ec2.ts";
 import { type Fault, toErrorAnswer } from "#clouds/aws/errors.ts";
-import { createFoundAhead, type FoundAhead } from "#clouds/aws/found-ahead.ts";
 import { buildInstanceFacts, buildInterfaceFacts, type InstanceFacts } from "#clouds/aws/instance.ts";
 import { addLabels, type LabelSources, prefetchZoneIds } from "#clouds/aws/labels.ts";
+import type { LookAheads } from "#clouds/aws/look-ahead/look-ahead.ts";
 import { PRIVATE_DNS_NAME } from "#clouds/aws/node-matchers.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { isInstanceId } from "#clouds/aws/provider-id.ts";
@@ -24,7 +24,7 @@ import {
   type Resolution,
   type Resolutions,
 } from "#clouds/aws/resolution.ts";
-import { resolve } from "#clouds/aws/resolve.ts";
+import { type LookAhead, resolve } from "#clouds/aws/resolve.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
 import { CAPABILITY_PURPOSES, type SessionPurpose } from "#clouds/aws/session-policy.ts";
 import { createTopology } from "#clouds/aws/topology.ts";
@@ -75,7 +75,7 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
   const createClient = (): Ec2 => createEc2(config.region, credentials());
   const ec2 = options.ec2 ?? createRenewableEc2(createClient, wallClock);
   const budget = createBudget(now, buildQuotas(config.quotas));
-  const found = createFoundAhead(now);
+  let lookAheads: Promise<LookAheads> | undefined;
   const sources: LabelSources = {
     zones: createZones(now),
     topology: createTopology(config.topologyInstanceTypePattern, now),
@@ -98,6 +98,13 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
     const { createRoutes } = await import("#clouds/aws/routes/capability.ts");
     return createRoutes(dependenciesFor("routes"), ec2);
   });
+  const selectLookAhead = async (mode: CloudCall["ahead"]): Promise<LookAhead | undefined> => {
+    if (mode === undefined) return undefined;
+    lookAheads ??= import("#clouds/aws/look-ahead/look-ahead.ts").then(({ createLookAheads }) =>
+      createLookAheads(now),
+    );
+    return (await lookAheads)[mode];
+  };
   return {
     provider: "aws",
     capabilities: { loadBalancers, routes, tags },
@@ -109,7 +116,10 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
       const session = createSession({ ec2, budget, sleep, signal: untilBatchEnd, onRequest });
       const leave = budget.enter(share);
       try {
-        const answers = await resolveAnswers(nodes, session, cluster, { ...sources, found }, call);
+        const answers = await resolveAnswers(nodes, session, cluster, sources, {
+          ...call,
+          ahead: await selectLookAhead(call.ahead),
+        });
         return { answers, usage: session.getUsage() };
       } catch (error) {
         // No known error reaches this line, but by contract a batch never rejects.
@@ -129,26 +139,19 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
   };
 }
 
+type ResolveOptions = Pick<CloudCall, "control" | "labels"> & { readonly ahead: LookAhead | undefined };
+
 async function resolveAnswers(
   nodes: readonly Node[],
   session: Session,
   cluster: AwsCluster,
-  { found, ...sources }: LabelSources & { readonly found: FoundAhead },
-  {
-    control: isControlWanted,
-    labels: selection,
-    ahead: mode,
-  }: Pick<CloudCall, "control" | "labels" | "ahead">,
+  sources: LabelSources,
+  { control: isControlWanted, labels: selection, ahead }: ResolveOptions,
 ): Promise<InstanceAnswer[]> {
   prefetchZoneIds(nodes, session, sources, selection);
   const answers = new Map<Node, InstanceAnswer>();
   const facts = new Map<Node, InstanceFacts>();
-  const resolutions = await resolve(
-    nodes,
-    session,
-    cluster,
-    mode === undefined ? undefined : { mode, found },
-  );
+  const resolutions = await resolve(nodes, session, cluster, ahead);
   for (const [node, resolution] of resolutions) {
     if (resolution.kind === "answer") {
       answers.set(node, resolution.answer);

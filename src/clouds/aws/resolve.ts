@@ -8,7 +8,6 @@ import {
 } from "#clouds/aws/describe-instances.ts";
 import { toErrorAnswer } from "#clouds/aws/errors.ts";
 import { resolveFargate } from "#clouds/aws/fargate.ts";
-import type { FoundAhead } from "#clouds/aws/found-ahead.ts";
 import { type NodeMatcher, PRIVATE_DNS_NAME, selectMatchers } from "#clouds/aws/node-matchers.ts";
 import type { AwsCluster, Ownership } from "#clouds/aws/ownership.ts";
 import {
@@ -22,10 +21,16 @@ import {
 import type { Session } from "#clouds/aws/session.ts";
 import type { Node } from "#core/node/node.ts";
 
-/** How a batch treats the instances of announced machines; absent to look up every node. */
+/** What EC2 answered about machines before their nodes joined, for one kind of batch. */
 export interface LookAhead {
-  readonly mode: "keep" | "use";
-  readonly found: FoundAhead;
+  /** Returns the instances that were looked up by these ids, each once. */
+  takeByID(ids: Iterable<string>): ReadonlyMap<string, FoundInstance>;
+  /** Returns the resolutions of the nodes that were looked up by their exact names, each once. */
+  takeByName(nodes: readonly Node[], cluster: AwsCluster): Resolutions;
+  /** Keeps instances that were looked up by id. */
+  keepByID(resolutions: Resolutions): void;
+  /** Keeps instances that were looked up by the exact name of their node. */
+  keepByName(resolutions: Resolutions): void;
 }
 
 /** Resolves each node of a batch; every node gets a resolution, and none is a foreign instance. */
@@ -103,13 +108,7 @@ async function resolveById(
   ownership: Ownership,
   ahead: LookAhead | undefined,
 ): Promise<Resolutions> {
-  const byId = new Map<string, FoundInstance | Resolution>();
-  if (ahead?.mode === "use") {
-    for (const id of new Set(ids.values())) {
-      const found = ahead.found.take(id);
-      if (found !== undefined) byId.set(id, found);
-    }
-  }
+  const byId = new Map<string, FoundInstance | Resolution>(ahead?.takeByID(ids.values()));
   const sought = [...ids.values()].filter((id) => !byId.has(id));
   await Promise.all(
     splitIntoChunks(sought, countFreeFilterValues([])).map(async (chunk) => {
@@ -129,18 +128,8 @@ async function resolveById(
   const resolved = new Map(
     [...ids].map(([node, id]) => [node, buildResolution(node, id, byId.get(id), ownership)]),
   );
-  if (ahead?.mode === "keep") keepFound(resolved, ({ id }) => id, ahead.found);
+  ahead?.keepByID(resolved);
   return resolved;
-}
-
-/** Keeps what was found for nodes that have not joined yet; `by` returns what they were looked up by. */
-function keepFound(
-  resolved: Resolutions,
-  by: (found: FoundInstance, node: Node) => string,
-  ahead: FoundAhead,
-): void {
-  for (const [node, resolution] of resolved)
-    if (resolution.kind === "instance") ahead.keep(by(resolution.found, node), resolution.found);
 }
 
 function buildResolution(
@@ -170,9 +159,7 @@ async function resolveByName(
   cluster: AwsCluster,
   ahead: LookAhead | undefined,
 ): Promise<{ readonly resolved: Resolutions; readonly guesses: ReadonlySet<Node> }> {
-  const resolved = new Map<Node, Resolution>(
-    ahead?.mode === "use" ? takeByName(nodes, ahead.found, cluster) : [],
-  );
+  const resolved = new Map<Node, Resolution>(ahead?.takeByName(nodes, cluster));
   const guesses = new Set<Node>();
   const foreign = new Map<Node, Resolution>();
   let pending = nodes.filter((node) => !resolved.has(node));
@@ -180,8 +167,7 @@ async function resolveByName(
     if (pending.length === 0) break;
     const found = await findByMatcher(pending, matcher, session, cluster);
     // Only the exact name is kept: a guess may be another node's instance.
-    if (ahead?.mode === "keep" && matcher === PRIVATE_DNS_NAME)
-      keepFound(found, (_, node) => node.metadata.name, ahead.found);
+    if (matcher === PRIVATE_DNS_NAME) ahead?.keepByName(found);
     for (const [node, resolution] of found) {
       // A foreign instance found by one matcher says nothing about the others. The search must not end early:
       // its duration would tell a node that names the instance that it exists.
@@ -202,21 +188,6 @@ async function resolveByName(
     resolved.set(node, foreign.get(node) ?? notFound);
   }
   return { resolved, guesses };
-}
-
-function takeByName(
-  nodes: readonly Node[],
-  ahead: FoundAhead,
-  cluster: AwsCluster,
-): readonly (readonly [Node, Resolution])[] {
-  return nodes.flatMap((node): [Node, Resolution][] => {
-    const { name } = node.metadata;
-    const found = ahead.take(name);
-    if (found === undefined) return [];
-    const search = `node ${name}, looked up before it joined`;
-    const resolution = chooseInstance([found], cluster, search);
-    return resolution === undefined ? [] : [[node, resolution]];
-  });
 }
 
 /** Returns resolutions of the nodes for which this matcher found anything. */

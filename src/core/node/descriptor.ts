@@ -5,5 +5,6 @@ export const nodeDescriptor = {
   name: "cloud-node-controller",
   functionName: "node",
   enablement: { aliases: ["cloud-node"], onByDefault: true },
+  cloudParts: ["look-ahead"],
   settings: { nodes: NodeSettings.prefault({}) },
 } as const satisfies ControllerDescriptor;

@@ -1,6 +1,5 @@
 import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
 import { describe, expect, test } from "vitest";
-import { createFoundAhead } from "#clouds/aws/found-ahead.ts";
 import { buildInstance, Ec2World } from "#test/clouds/aws/ec2-world.ts";
 import { buildCall, buildNode, type NodeTraits } from "#test/clouds/builders.ts";
 import { formatAnswer } from "#test/clouds/conformance.ts";
@@ -150,18 +149,29 @@ test("a node that claims a known instance by a guess is ambiguous", async () => 
   expect(answers).toEqual([ID, "Ambiguous"]);
 });
 
-test("keeps at most 2,000 instances, the newest ones", () => {
-  const kept = createFoundAhead(() => 0);
-  const found = { id: ID, account: "1", instance: buildInstance(1) };
-  for (let index = 0; index < 2_100; index += 1) kept.keep(`i-${index}`, found);
-  expect([kept.take("i-99"), kept.take("i-100")?.id, kept.take("i-2099")?.id]).toEqual([undefined, ID, ID]);
-});
+describe("the store of answers", () => {
+  const look = async (count: number, traits: Partial<Ec2Instance> = {}) => {
+    const { world, ask } = createWorld();
+    world.instances.push(...Array.from({ length: count }, (_, index) => buildInstance(index + 1, traits)));
+    const nodes = world.instances.map(({ InstanceId: id }) => ({
+      name: `${id}`,
+      providerID: `aws:///x/${id}`,
+    }));
+    await ask("keep", ...nodes);
+    world.errors.set("DescribeInstances", new Error("away"));
+    return (await ask("use", ...nodes)).map(({ kind }) => kind === "found");
+  };
 
-test("keeps at most four million characters", () => {
-  const kept = createFoundAhead(() => 0);
-  const tags = Array.from({ length: 50 }, (_, index) => ({ Key: `${index}`, Value: "v".repeat(20_000) }));
-  const found = { id: ID, account: "1", instance: buildInstance(1, { Tags: tags }) };
-  for (let index = 0; index < 6; index += 1) kept.keep(`i-${index}`, found);
-  const left = Array.from({ length: 6 }, (_, index) => kept.take(`i-${index}`) !== undefined);
-  expect(left).toEqual([false, false, true, true, true, true]);
+  test("holds at most 2,000 instances, the newest ones", async () => {
+    const found = await look(2_100);
+    expect([found.slice(0, 100).some(Boolean), found.slice(100).every(Boolean)]).toEqual([false, true]);
+  });
+
+  test("holds at most four million characters", async () => {
+    const Tags = Array.from({ length: 50 }, (_, index) => ({
+      Key: index === 0 ? "kubernetes.io/cluster/demo" : `${index}`,
+      Value: "v".repeat(20_000),
+    }));
+    expect(await look(6, { Tags })).toEqual([false, false, true, true, true, true]);
+  });
 });

@@ -1,5 +1,8 @@
 import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
 import type { FoundInstance } from "#clouds/aws/describe-instances.ts";
+import { chooseInstance, type Resolutions } from "#clouds/aws/resolution.ts";
+import type { LookAhead } from "#clouds/aws/resolve.ts";
+import type { Node } from "#core/node/node.ts";
 
 /** An answer of EC2 serves a node that joins within this time; an address may have changed after it. */
 const MAX_AGE_MS = 120_000;
@@ -10,15 +13,58 @@ const MAX_INSTANCES = 2_000;
 /** Characters of all kept answers; an instance with one interface and ten tags has about 1,500. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
+/** The two ways to resolve nodes with what EC2 answered before they joined. */
+export interface LookAheads {
+  /** For nodes that have not joined yet: keeps what is found, and knows nothing. */
+  readonly keep: LookAhead;
+  /** For nodes that join: knows what was kept. */
+  readonly use: LookAhead;
+}
+
 /**
- * The instances of announced machines: what EC2 answered before their nodes joined. Ownership is checked again
- * when an answer is used, and each is used once: a second try asks EC2.
+ * Creates an empty store of answers; `now` is a monotonic clock in milliseconds. Ownership is checked again when
+ * an answer is used, and each is used once: a second try asks EC2.
  */
-export interface FoundAhead {
-  /** Keeps a running instance under what it was looked up by: its id, or the node's exact name. */
-  keep(key: string, found: FoundInstance): void;
-  /** Returns and removes the instance that was looked up by this key. */
-  take(key: string): FoundInstance | undefined;
+export function createLookAheads(now: () => number): LookAheads {
+  const store = createAnswerStore(now);
+  const keepFound = (
+    resolutions: Resolutions,
+    selectKey: (found: FoundInstance, node: Node) => string,
+  ): void => {
+    for (const [node, resolution] of resolutions)
+      if (resolution.kind === "instance") store.keep(selectKey(resolution.found, node), resolution.found);
+  };
+  const nothing = () => new Map();
+  const ignore = () => {};
+  return {
+    keep: {
+      takeByID: nothing,
+      takeByName: nothing,
+      keepByID: (resolutions) => keepFound(resolutions, ({ id }) => id),
+      keepByName: (resolutions) => keepFound(resolutions, (_, { metadata: { name } }) => name),
+    },
+    use: {
+      takeByID: (ids) =>
+        new Map(
+          [...new Set(ids)].flatMap((id) => {
+            const found = store.take(id);
+            return found === undefined ? [] : [[id, found] as const];
+          }),
+        ),
+      takeByName: (nodes, cluster) =>
+        new Map(
+          nodes.flatMap((node) => {
+            const { name } = node.metadata;
+            const found = store.take(name);
+            const search = `node ${name}, looked up before it joined`;
+            const resolution = found && chooseInstance([found], cluster, search);
+            return resolution === undefined ? [] : [[node, resolution] as const];
+          }),
+        ),
+      keepByID: ignore,
+      keepByName: ignore,
+    },
+  };
 }
 
 interface KeptAnswer {
@@ -26,8 +72,12 @@ interface KeptAnswer {
   readonly keptMs: number;
 }
 
-/** Creates an empty store; `now` is a monotonic clock in milliseconds. */
-export function createFoundAhead(now: () => number): FoundAhead {
+interface AnswerStore {
+  keep(key: string, found: FoundInstance): void;
+  take(key: string): FoundInstance | undefined;
+}
+
+function createAnswerStore(now: () => number): AnswerStore {
   // A Map keeps insertion order, so its first entries are the oldest.
   const answers = new Map<string, KeptAnswer>();
   let characters = 0;
