@@ -15,7 +15,7 @@ const NODE_USER = /^system:node:([a-z0-9][-.a-z0-9]{0,100}[a-z0-9])$/;
 export const kubeletCsrController = createKubeletCsrController(readNodeName);
 
 /**
- * Returns the name of the node in a kubelet's certificate request; undefined if there is none. It reads the
+ * Returns the name of the node in a kubelet's certificate request; undefined without one. It reads the
  * first common name and parses nothing else: a name that is wrong only has another machine of the cluster
  * looked up, which serves no node but that machine's own.
  */

@@ -82,7 +82,7 @@ export const nodeFlags: ControllerFlags = {
     },
     {
       option: "--look-ahead <list>",
-      help: "look machines up before their nodes join, by node-claims, kubelet-csrs or both (default: none)",
+      help: "look machines up before they join: node-claims, kubelet-csrs",
       sets: "nodes.lookAhead",
     },
   ],
@@ -112,7 +112,7 @@ function readSources(text: string | undefined, faults: FlagFault[]): LookAheadSo
   const sources = z.array(LookAheadSource).safeParse(text.split(","));
   if (sources.success) return [...new Set(sources.data)];
   const known = LookAheadSource.options.join(", ");
-  const message = `"${sanitizeText(text)}" is no list of sources; separate some of ${known} by commas`;
+  const message = `"${sanitizeText(text)}" is not a list of sources; separate some of ${known} by commas`;
   faults.push({ name: "--look-ahead", message });
   return undefined;
 }

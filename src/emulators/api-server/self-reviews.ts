@@ -79,6 +79,7 @@ function reviewRules(user: ControlPlaneUser, body: unknown): object {
       (right.namespace === undefined || right.namespace === namespace) &&
       right.controller === undefined &&
       right.cloud === undefined &&
+      right.lookAhead === undefined &&
       right.writes === undefined,
   );
   const resourceRules = isMaster(user)

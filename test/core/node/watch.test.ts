@@ -92,7 +92,11 @@ describe("the node controller", () => {
       capability: "instances",
       node: buildNode(),
       labels: "missing",
+      ahead: "use",
     });
+    expect(nodeController.buildQuestion(buildNode(), { ...CONTEXT, reason: "retry" })).not.toHaveProperty(
+      "ahead",
+    );
     expect(nodeController.buildQuestion(buildInitializedNode(), CONTEXT)).toBeUndefined();
   });
 
