@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./bundle.ts";
 
@@ -86,10 +86,21 @@ function checkLineLengths(lines: readonly string[]): readonly WordFault[] {
   });
 }
 
-/** Checks all files of the repository, prints the faults, and returns the exit code. */
+/** Lists the tracked and the new files that rules apply to; without ignored and deleted ones. */
+export function listFiles(root: string): readonly string[] {
+  const listed = execFileSync(
+    "git",
+    ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ...FILES],
+    { cwd: root, encoding: "utf8" },
+  );
+  return [...new Set(listed.split("\0"))].filter(
+    (file) => file !== "" && !LEFT_OUT.has(file) && existsSync(join(root, file)),
+  );
+}
+
+/** Checks all files of the checkout, prints the faults, and returns the exit code. */
 function main(): number {
-  const listed = execFileSync("git", ["ls-files", "--", ...FILES], { cwd: ROOT, encoding: "utf8" });
-  const files = listed.split("\n").filter((file) => file !== "" && !LEFT_OUT.has(file));
+  const files = listFiles(ROOT);
   const faults = files.flatMap((file) =>
     checkWords(file, readFileSync(join(ROOT, file), "utf8")).map(
       ({ line, message }) => `${file}:${line}: ${message}`,

@@ -1,5 +1,9 @@
-import { expect, test } from "vitest";
-import { checkWords } from "../../build/lint-words.ts";
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { checkWords, listFiles } from "../../build/lint-words.ts";
 
 test.each([
   ["a.ts", "// Whoever asks gets it.", ['"Whoever": name the actor, or say that it is missing']],
@@ -37,4 +41,16 @@ test.each([
 
 test("says the line, from 1", () => {
   expect(checkWords("a.md", "one\n\nnobody")).toMatchObject([{ line: 3 }]);
+});
+
+test("checks new files as well, and no ignored or deleted ones", async () => {
+  const root = await mkdtemp(join(tmpdir(), "lint-words-"));
+  onTestFinished(() => rm(root, { recursive: true }));
+  execFileSync("git", ["init", "--quiet"], { cwd: root });
+  await writeFile(join(root, ".gitignore"), "ignored.md\n");
+  for (const name of ["tracked.md", "deleted.md", "new.md", "ignored.md", "new.json"])
+    await writeFile(join(root, name), "");
+  execFileSync("git", ["add", "tracked.md", "deleted.md"], { cwd: root });
+  await rm(join(root, "deleted.md"));
+  expect(listFiles(root).toSorted()).toEqual(["new.md", "tracked.md"]);
 });
