@@ -37,6 +37,8 @@ export type CloudSchema = z.ZodType<{ readonly provider: string }> & z.core.$Zod
 export interface CloudProvider<Schema extends CloudSchema = CloudSchema> {
   /** As in `--cloud-provider` and a cluster's `cloud.provider`. */
   readonly provider: z.output<Schema>["provider"];
+  /** The cloud is only for tests and trials: README.md and the suites of whole clusters leave it out. */
+  readonly forTrials?: true;
   /**
    * The schema of a cluster's `cloud:`, and with `provider` added of a `--cloud-config` file. Strict: an
    * unknown key is a fault.

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import * as z from "zod";
 import type { Cloud, CloudCall, InstancesResult } from "#clouds/cloud.ts";
-import { createMemoryLoadBalancers } from "#clouds/memory/load-balancers/capability.ts";
+import { createLazyCapability } from "#clouds/lazy-capability.ts";
 import type { MemoryLoadBalancer } from "#clouds/memory/load-balancers/model.ts";
 import { type Sleep, sleepFor } from "#clouds/sleep.ts";
 import { Instance, type InstanceAnswer, InstanceErrorCode, type VisibilityProbe } from "#core/instance.ts";
@@ -47,6 +47,7 @@ export function readMemoryInstances(file: string): MemoryInstances {
  */
 export function createMemoryCloud(world: MemoryInstances, options: { readonly sleep?: Sleep } = {}): Cloud {
   const sleep = options.sleep ?? sleepFor;
+  const loadBalancers = world.loadBalancers ?? new Map<string, MemoryLoadBalancer>();
   return {
     provider: "memory",
     async instances(nodes: readonly Node[], call: CloudCall): Promise<InstancesResult> {
@@ -58,7 +59,12 @@ export function createMemoryCloud(world: MemoryInstances, options: { readonly sl
       const throttled = world.outage === "Throttled" ? 1 : 0;
       return { answers, usage: { calls: { Instances: 1 }, throttled, waitedMs: 0 } };
     },
-    capabilities: { loadBalancers: createMemoryLoadBalancers(world, world.loadBalancers ?? new Map()) },
+    capabilities: {
+      loadBalancers: createLazyCapability(async () => {
+        const { createMemoryLoadBalancers } = await import("#clouds/memory/load-balancers/capability.ts");
+        return createMemoryLoadBalancers(world, loadBalancers);
+      }),
+    },
     async close() {},
   };
 }

@@ -3,6 +3,7 @@ import { defineCloudProvider } from "#clouds/provider.ts";
 
 export const memory = defineCloudProvider({
   provider: "memory",
+  forTrials: true,
   config: MemoryCloudConfig,
   environment: {},
   describeCredentialSource: () => "nowhere: it needs none",
