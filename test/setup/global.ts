@@ -9,24 +9,29 @@ import { getHadolint } from "#test/setup/hadolint.ts";
 import { getHcl2tojson } from "#test/setup/hcl2tojson.ts";
 import { LEFT_TO_ALL, mayBuildControlPlane } from "#test/setup/modes.ts";
 import { getMotoProgram } from "#test/setup/moto-program.ts";
+import { listNeededParts } from "#test/setup/needed-parts.ts";
 import type { Parts } from "#test/setup/parts.ts";
 import { getPrometheusProgram } from "#test/setup/prometheus-programs.ts";
 
 /**
- * Finds or creates what the suites need from the machine, provides it to them, and prints a line for each
- * missing part. Returns the cleanup of this run.
+ * Finds or creates what the files of this run need from the machine, provides it to them, and prints a line
+ * for each missing part. Returns the cleanup of this run.
  */
 export default async function setup(root: TestProject): Promise<() => Promise<void>> {
-  const onlyPure = root.vitest.projects.every(({ name }) => name === "core");
-  root.provide(
-    "parts",
-    onlyPure ? NOT_NEEDED : await makeParts(mayBuildControlPlane(root.vitest.vite.config.mode)),
-  );
+  const mayBuild = mayBuildControlPlane(root.vitest.vite.config.mode);
+  const parts: Partial<Parts> = {};
+  const provideParts = async (paths: readonly string[]): Promise<void> => {
+    const needed = listNeededParts(paths).filter((name) => parts[name] === undefined);
+    Object.assign(parts, await makeParts(needed, mayBuild));
+    root.provide("parts", parts);
+  };
+  await provideParts(root.vitest.state.getPaths());
   let builds = await mkdtemp(join(tmpdir(), "builds-"));
   root.provide("builds", builds);
   const clear = (): Promise<void> => rm(builds, { recursive: true, force: true });
-  // A rerun has other sources.
-  root.onTestsRerun(async () => {
+  // A rerun has other sources, and perhaps other files.
+  root.onTestsRerun(async (specifications) => {
+    await provideParts(specifications.map(({ moduleId }) => moduleId));
     await clear();
     builds = await mkdtemp(join(tmpdir(), "builds-"));
     root.provide("builds", builds);
@@ -34,72 +39,74 @@ export default async function setup(root: TestProject): Promise<() => Promise<vo
   return clear;
 }
 
-const PURE = { kind: "missing", because: "the pure tests start nothing" } as const;
-const NOT_NEEDED: Parts = {
-  "control-plane": PURE,
-  etcdutl: PURE,
-  moto: PURE,
-  "aws-tools": PURE,
-  hcl2tojson: PURE,
-  "systemd-analyze": PURE,
-  kubectl: PURE,
-  hadolint: PURE,
-  promtool: PURE,
-  prometheus: PURE,
-  chromium: PURE,
-};
-
-async function makeParts(mayBuild: boolean): Promise<Parts> {
-  const [
-    [plane, etcdutl],
-    moto,
-    awsTools,
-    hcl2tojson,
-    systemdAnalyze,
-    kubectl,
-    hadolint,
-    promtool,
-    prometheus,
-    chromium,
-  ] = await Promise.all([
-    makeControlPlane(mayBuild),
-    getMotoProgram(say),
-    mayBuild ? getAwsTools(say) : LEFT_TO_ALL,
-    mayBuild ? getHcl2tojson(say) : LEFT_TO_ALL,
-    getFromPath("systemd-analyze"),
-    getFromPath("kubectl"),
-    mayBuild ? getHadolint(say) : LEFT_TO_ALL,
-    mayBuild ? getPrometheusProgram("promtool", say) : LEFT_TO_ALL,
-    mayBuild ? getPrometheusProgram("prometheus", say) : LEFT_TO_ALL,
-    getFromPath("chromium"),
-  ]);
-  sayMissing("suites on a real API server", plane);
-  if (plane.kind === "present") sayMissing("tests that set a real API server's store back", etcdutl);
-  sayMissing("suites on moto", moto);
-  sayMissing("suites with cfn-lint and AWS's command line", awsTools);
-  sayMissing("suites on the Terraform module's resources", hcl2tojson);
-  sayMissing("tests of systemd's units", systemdAnalyze);
-  sayMissing("tests of what kubectl makes of manifests", kubectl);
-  sayMissing("tests of the Dockerfile", hadolint);
-  sayMissing("tests of alerts", promtool);
-  sayMissing("tests of what Prometheus makes of a scrape", prometheus);
-  sayMissing("tests of the relay's page in a browser", chromium);
-  return {
-    "control-plane": plane,
-    etcdutl,
-    moto,
-    "aws-tools": awsTools,
-    hcl2tojson,
-    "systemd-analyze": systemdAnalyze,
-    kubectl,
-    hadolint,
-    promtool,
-    prometheus,
-    chromium,
-  };
+/** How a part is found or created, and the suites that are skipped without it. */
+interface Maker<Name extends keyof Parts> {
+  readonly suites: string;
+  make(mayBuild: boolean): Promise<Parts[Name]>;
 }
 
-async function makeControlPlane(mayBuild: boolean): Promise<[Parts["control-plane"], Parts["etcdutl"]]> {
+const MAKERS: { readonly [Name in keyof Parts]: Maker<Name> } = {
+  "control-plane": {
+    suites: "suites on a real API server",
+    make: async (mayBuild) => (await makeControlPlane(mayBuild))[0],
+  },
+  etcdutl: {
+    suites: "tests that set a real API server's store back",
+    make: async (mayBuild) => (await makeControlPlane(mayBuild))[1],
+  },
+  moto: { suites: "suites on moto", make: () => getMotoProgram(say) },
+  "aws-tools": {
+    suites: "suites with cfn-lint and AWS's command line",
+    make: async (mayBuild) => (mayBuild ? getAwsTools(say) : LEFT_TO_ALL),
+  },
+  hcl2tojson: {
+    suites: "suites on the Terraform module's resources",
+    make: async (mayBuild) => (mayBuild ? getHcl2tojson(say) : LEFT_TO_ALL),
+  },
+  "systemd-analyze": { suites: "tests of systemd's units", make: () => getFromPath("systemd-analyze") },
+  kubectl: { suites: "tests of what kubectl makes of manifests", make: () => getFromPath("kubectl") },
+  hadolint: {
+    suites: "tests of the Dockerfile",
+    make: async (mayBuild) => (mayBuild ? getHadolint(say) : LEFT_TO_ALL),
+  },
+  promtool: {
+    suites: "tests of alerts",
+    make: async (mayBuild) => (mayBuild ? getPrometheusProgram("promtool", say) : LEFT_TO_ALL),
+  },
+  prometheus: {
+    suites: "tests of what Prometheus makes of a scrape",
+    make: async (mayBuild) => (mayBuild ? getPrometheusProgram("prometheus", say) : LEFT_TO_ALL),
+  },
+  chromium: { suites: "tests of the relay's page in a browser", make: () => getFromPath("chromium") },
+};
+
+/** Makes these parts at the same time, and prints a line for each missing one. */
+async function makeParts(names: readonly (keyof Parts)[], mayBuild: boolean): Promise<Partial<Parts>> {
+  const made = await Promise.all(
+    names.map(async (name) => {
+      const { suites, make }: Maker<keyof Parts> = MAKERS[name];
+      return { name, suites, part: await make(mayBuild) };
+    }),
+  );
+  const lacksPlane = made.some(({ name, part }) => name === "control-plane" && part.kind === "missing");
+  for (const { name, suites, part } of made) {
+    // Without a control plane its store is missing for the same reason.
+    if (name !== "etcdutl" || !lacksPlane) sayMissing(suites, part);
+  }
+  return Object.fromEntries(made.map(({ name, part }) => [name, part]));
+}
+
+type ControlPlaneParts = readonly [Parts["control-plane"], Parts["etcdutl"]];
+
+let controlPlane: Promise<ControlPlaneParts> | undefined;
+
+/** Makes the control plane and its tool once in a run, because the control plane's value names the tool. */
+function makeControlPlane(mayBuild: boolean): Promise<ControlPlaneParts> {
+  controlPlane ??= findControlPlane(mayBuild);
+  return controlPlane;
+}
+
+async function findControlPlane(mayBuild: boolean): Promise<ControlPlaneParts> {
   const plane = await getControlPlaneBinaries(say, mayBuild);
   if (plane.kind === "missing") return [plane, plane];
   const etcdutl = await getEtcdutl(say, mayBuild);

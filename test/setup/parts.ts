@@ -14,7 +14,7 @@ export type Part<Value> =
       readonly isLeftToAll?: true;
     };
 
-/** The parts by name, as the global setup found or created them. */
+/** The parts by name. */
 export interface Parts {
   readonly "control-plane": Part<ControlPlaneBinaries>;
   /** In addition to the control plane, only for tests that restore its store. */
@@ -37,7 +37,8 @@ export type PartValue<Name extends keyof Parts> = Extract<Parts[Name], { readonl
 
 declare module "vitest" {
   export interface ProvidedContext {
-    readonly parts: Parts;
+    /** The parts that files of the run name, as the global setup found or created them. */
+    readonly parts: Partial<Parts>;
     /** A folder for what is built once in a run. */
     readonly builds: string;
   }
@@ -86,9 +87,16 @@ export function testWithPart(name: keyof Parts): MakeTest {
   };
 }
 
-/** Returns the part as the global setup provided it. */
+/**
+ * Returns the part as the global setup provided it. The setup finds only the parts that a test file names as
+ * a text; for any other part it throws.
+ */
 export function getPart<Name extends keyof Parts>(name: Name): Parts[Name] {
-  return inject("parts")[name];
+  const part: Parts[Name] | undefined = inject("parts")[name];
+  if (part !== undefined) return part;
+  throw new Error(
+    `the test setup did not make ${name}: name ${name} in a call of describeWithPart in the test file itself`,
+  );
 }
 
 /**
