@@ -1,16 +1,7 @@
 import { isMainThread, parentPort, workerData } from "node:worker_threads";
-import { ANNOTATIONS as AWS_ANNOTATIONS } from "#clouds/aws/load-balancers/annotations/table.ts";
 import { parseProviderID as parseAws } from "#clouds/aws/provider-id.ts";
 import { parseProviderID as parseDigitalOcean } from "#clouds/digitalocean/droplet.ts";
-import { ANNOTATIONS as DIGITALOCEAN_ANNOTATIONS } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import { parseProviderID as parseHcloud } from "#clouds/hcloud/server.ts";
-import { METHOD_ANNOTATION } from "#clouds/keepalived/load-balancers/model.ts";
-import {
-  ADDRESSES_ANNOTATION,
-  CHOSEN_ANNOTATION,
-  INTERFACE_ANNOTATION,
-} from "#clouds/kubevip/load-balancers/holders.ts";
-import { ANNOTATIONS as OCI_ANNOTATIONS } from "#clouds/oci/load-balancers/annotations/table.ts";
 import { parseProviderID as parseOci } from "#clouds/oci/query.ts";
 import { parseProviderID as parseOpenStack } from "#clouds/openstack/server.ts";
 import { LOAD_BALANCER_MODELS } from "#clouds/providers.ts";
@@ -24,6 +15,8 @@ import { Service } from "#core/service/service.ts";
 import { readSourceRanges } from "#core/service/source-ranges.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { parseCertificateRequest } from "#functions/parts/csr-controller.ts";
+import { buildMinimalConfig } from "#test/clouds/worlds.ts";
+import { listAnnotations } from "./annotations.ts";
 import { CERTIFICATE_BOMBS } from "./certificate-bombs.ts";
 import { LONG_TEXTS, SOME_LONG_TEXTS } from "./long-texts.ts";
 
@@ -34,31 +27,8 @@ export interface Reader {
   read(text: string): unknown;
 }
 
-/** Annotations by cloud, and the values of annotations that choose another kind. */
-const ANNOTATIONS: Readonly<Record<string, readonly string[]>> = {
-  aws: Object.keys(AWS_ANNOTATIONS).map((name) => `service.beta.kubernetes.io/aws-load-balancer-${name}`),
-  digitalocean: Object.keys(DIGITALOCEAN_ANNOTATIONS).map(
-    (name) => `service.beta.kubernetes.io/do-loadbalancer-${name}`,
-  ),
-  keepalived: [METHOD_ANNOTATION],
-  kubevip: [ADDRESSES_ANNOTATION, CHOSEN_ANNOTATION, INTERFACE_ANNOTATION],
-  memory: [],
-  oci: Object.keys(OCI_ANNOTATIONS),
-  rancher: [],
-};
-
-const CLOUDS: Readonly<Record<string, object>> = {
-  aws: { region: "eu-central-1", vpc: "vpc-1", clusterTag: "a" },
-  digitalocean: { region: "fra1", clusterID: "a", dropletTag: "a" },
-  keepalived: { configMap: "a", serviceCIDR: "10.210.0.0/24" },
-  oci: {
-    auth: {
-      ...{ region: "phx", tenancy: "ocid1.tenancy.oc1..a", user: "ocid1.user.oc1..a", keyFile: "unused" },
-      fingerprint: Array.from({ length: 16 }, () => "aa").join(":"),
-    },
-    ...{ compartment: "ocid1.compartment.oc1..a", vcn: "ocid1.vcn.oc1..a", loadBalancer: {} },
-  },
-  memory: { instancesFile: "unused" },
+/** The mode with load balancers of a cloud whose minimal configuration has none. */
+const MODES: Readonly<Record<string, object>> = {
   rancher: { mode: "cattle", cattle: { url: "https://rancher.example/v2-beta" } },
 };
 
@@ -118,7 +88,7 @@ async function modelReaders(): Promise<readonly Reader[]> {
     const model = await load();
     const { cloud } = Cluster.parse({
       ...{ name: "a", server: "https://a.example" },
-      cloud: { provider, ...CLOUDS[provider] },
+      cloud: MODES[provider] === undefined ? buildMinimalConfig(provider) : { provider, ...MODES[provider] },
     });
     const settings = { ...DEFAULT_SETTINGS, cloud };
     const readAll = (annotations: Readonly<Record<string, string>>) => {
@@ -128,7 +98,7 @@ async function modelReaders(): Promise<readonly Reader[]> {
         model.describeDesired(service, settings);
       }
     };
-    const names = [...(ANNOTATIONS[provider] ?? []), LOAD_BALANCER_ANNOTATION];
+    const names = [...listAnnotations(provider), LOAD_BALANCER_ANNOTATION];
     return [
       ...names.map((name) => ({
         name: `the annotation ${name} on ${provider}`,

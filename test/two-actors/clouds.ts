@@ -1,33 +1,28 @@
 import { formatCanonicalJson } from "#core/hash.ts";
-import { CLUSTER_TAG, createAwsWorld } from "#test/clouds/aws/load-balancer-world.ts";
-import { createDigitalOceanWorld } from "#test/clouds/digitalocean/load-balancer-world.ts";
-import { createKeepalivedWorld } from "#test/clouds/keepalived/load-balancer-world.ts";
-import { createKubeVipWorld } from "#test/clouds/kubevip/load-balancer-world.ts";
+import { CLUSTER_TAG } from "#test/clouds/aws/load-balancer-world.ts";
 import type { BuildWorld, LoadBalancerWorld } from "#test/clouds/load-balancer-world.ts";
-import { createMemoryWorld } from "#test/clouds/memory/load-balancer-world.ts";
-import { createOciWorld } from "#test/clouds/oci/load-balancer-world.ts";
-import { createCattleLoadBalancerWorld } from "#test/clouds/rancher/load-balancer-world.ts";
+import { WORLDS } from "#test/clouds/worlds.ts";
 import { sortLists } from "#test/crash-consistency/aws/state.ts";
-import { getMotoProgram, type MotoProgram } from "#test/setup/moto-program.ts";
 
-/** The clouds for two actors, by name; a world of AWS runs on moto. */
-export const CLOUDS: Readonly<Record<string, () => Promise<BuildWorld>>> = {
-  memory: async () => createMemoryWorld,
-  nlb: async () => {
-    const program = await moto();
-    return async () => withNamesByPort(withSourceRanges(await createAwsWorld(program, "network")));
-  },
-  classic: async () => {
-    const program = await moto();
-    return async () => withSourceRanges(await createAwsWorld(program, "classic"));
-  },
-  digitalocean: async () => createDigitalOceanWorld,
-  keepalived: async () => createKeepalivedWorld,
-  kubevip: async () => createKubeVipWorld,
-  oci: async () => () => createOciWorld("lb"),
-  "oci-nlb": async () => () => createOciWorld("nlb"),
-  cattle: async () => createCattleLoadBalancerWorld,
+/** Changes to worlds whose ends would otherwise depend on the order of the actors. */
+const ADAPTATIONS: Readonly<Record<string, (world: LoadBalancerWorld) => LoadBalancerWorld>> = {
+  nlb: (world) => withNamesByPort(withSourceRanges(world)),
+  classic: withSourceRanges,
 };
+
+/** The worlds for two actors, by name; one of AWS runs on moto. */
+export const CLOUDS: Readonly<Record<string, () => Promise<BuildWorld>>> = Object.fromEntries(
+  Object.entries(WORLDS).map(([name, { load }]) => {
+    const adapt = ADAPTATIONS[name] ?? ((world: LoadBalancerWorld) => world);
+    return [
+      name,
+      async (): Promise<BuildWorld> => {
+        const build = await load();
+        return async (plane) => adapt(await build(plane));
+      },
+    ];
+  }),
+);
 
 /** Makes the other settings admit few clients, so that a load balancer open to all is detected. */
 function withSourceRanges<World extends LoadBalancerWorld>(world: World): World {
@@ -58,10 +53,4 @@ function withNamesByPort<World extends LoadBalancerWorld>(world: World): World {
         .toSorted();
     },
   };
-}
-
-async function moto(): Promise<MotoProgram> {
-  const program = await getMotoProgram((line) => process.stderr.write(`${line}\n`));
-  if (program.kind === "present") return program.value;
-  throw new Error(`AWS is played on moto: ${program.because}`);
 }
