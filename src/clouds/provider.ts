@@ -108,6 +108,11 @@ export interface CloudProvider<Schema extends CloudSchema = CloudSchema> {
    * unusable.
    */
   load(config: z.output<Schema>, options: LoadCloudOptions): Promise<Cloud>;
+  /**
+   * The addresses of load balancers in the status of Services: only hostnames by default. With "ip" a cluster
+   * needs infra/admission/addresses/ if it has our admission policies.
+   */
+  readonly ingress?: "hostname" | "ip";
   /** Imports the decisions about load balancers of Services; absent if this cloud has none. */
   importLoadBalancerModel?(): Promise<LoadBalancerModel>;
   /** Imports the decisions about tags of machines; absent if this cloud has none. */

@@ -79,8 +79,8 @@ export interface LoadBalancerWorld {
   /** At least four. The last one is not a node of the cluster. */
   readonly nodes: readonly WorldNode[];
   /**
-   * Manifests of infra/ that a real API server of this cloud's clusters needs in addition to those of the
-   * service function.
+   * Manifests of infra/ that a real API server of this cloud's clusters needs. Those of the service function
+   * and of the provider's `ingress` are added.
    */
   readonly manifests?: readonly string[];
   /** The user of the function; default: `service`. */

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { type AnyCloudProvider, CLOUD_PROVIDERS, LOAD_BALANCER_MODELS } from "#clouds/providers.ts";
 import { listAnnotations } from "#test/adversarial/annotations.ts";
-import { buildMinimalConfig, WORLDS } from "#test/clouds/worlds.ts";
+import { buildMinimalConfig, listManifests, WORLDS } from "#test/clouds/worlds.ts";
 import { STAGED_CLOUDS } from "#test/e2e/clouds/staged-clouds.ts";
 
 // Each suite of all clouds has a list of them; a failure names the file that lacks a cloud, and the line.
@@ -55,4 +55,23 @@ function readsProviderIDs(file: string): boolean {
 test.each(IN_USE)("%s is staged on a whole control plane", (provider) => {
   const advice = `test/e2e/clouds/staged-clouds.ts: add ${provider} with its function in test/e2e/clouds/${provider}.ts`;
   expect(Object.keys(STAGED_CLOUDS), advice).toContain(provider);
+});
+
+test.each([
+  "infra/admission/README.md",
+  "infra/admission/ingress.yaml",
+  "infra/admission/addresses/ingress.yaml",
+])("%s lists the clouds whose load balancers have IP addresses", async (file) => {
+  const text = await readFile(new URL(file, ROOT), "utf8");
+  const [, list = ""] =
+    /(?:# with cloud\.provider |IP addresses(?: \(|: ))((?:[a-z-]+(?:, | or ))+[a-z-]+)/.exec(text) ?? [];
+  const expected = PROVIDERS.filter(({ ingress }) => ingress === "ip").map(({ provider }) => provider);
+  const advice = `${file}: list the clouds whose provider.ts has ingress: "ip"`;
+  expect(list.split(/, | or /).toSorted(), advice).toEqual(expected.toSorted());
+});
+
+test("the policy for IP addresses is applied where load balancers have them, and nowhere else", () => {
+  expect(listManifests("oci", ["rbac/a"])).toEqual(["rbac/a", "admission/addresses"]);
+  expect(listManifests("rke2")).toEqual(["admission/addresses"]);
+  expect(listManifests("aws", ["rbac/a"])).toEqual(["rbac/a"]);
 });

@@ -1,4 +1,4 @@
-import { CloudConfig } from "#clouds/providers.ts";
+import { type AnyCloudProvider, CloudConfig, findCloudProvider, findPreset } from "#clouds/providers.ts";
 import type { BuildWorld } from "#test/clouds/load-balancer-world.ts";
 import { getMotoProgram, type MotoProgram } from "#test/setup/moto-program.ts";
 
@@ -110,6 +110,12 @@ export function buildMinimalConfig(provider: string): CloudConfig {
   throw new Error(
     `test/clouds/worlds.ts: add the required keys of cloud.provider ${provider} to MINIMAL_CONFIGS: ${error.message}`,
   );
+}
+
+/** Returns the manifests of infra/ that a real API server needs for clusters of this cloud. */
+export function listManifests(provider: string, ofCloud: readonly string[] = []): readonly string[] {
+  const found: AnyCloudProvider | undefined = findCloudProvider(provider) ?? findPreset(provider)?.kind;
+  return [...ofCloud, ...(found?.ingress === "ip" ? ["admission/addresses"] : [])];
 }
 
 async function findMoto(): Promise<MotoProgram> {

@@ -23,6 +23,7 @@ import type {
   WorldPoint,
 } from "#test/clouds/load-balancer-world.ts";
 import { tidyShared } from "#test/clouds/tidy-shared.ts";
+import { listManifests } from "#test/clouds/worlds.ts";
 import { type ClusterObjects, createClusterObjects, type Related, SERVICE_NAME } from "./cluster.ts";
 import { createLifeline, type Lifeline } from "./lifeline.ts";
 
@@ -120,7 +121,7 @@ export async function startStage<World extends LoadBalancerWorld>(
   const folder = await mkdtemp(join(tmpdir(), "killing-"));
   const { plane, hasPoints, apply }: StagePlane = await startPlane(folder);
   const world = await build(plane);
-  for (const path of world.manifests ?? []) await apply?.(path);
+  for (const path of listManifests(String(world.cloud["provider"]), world.manifests)) await apply?.(path);
   const admin = connect(await getConnectOptions(plane, "admin"));
   const functions = connect(await getConnectOptions(plane, world.signedInAs ?? "service"));
   const owned = createClusterObjects(admin);

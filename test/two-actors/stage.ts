@@ -15,6 +15,7 @@ import type {
 } from "#test/clouds/load-balancer-world.ts";
 import { buildPort, buildService, PORTS } from "#test/clouds/service-builders.ts";
 import { tidyShared } from "#test/clouds/tidy-shared.ts";
+import { listManifests } from "#test/clouds/worlds.ts";
 import { createClusterObjects, SERVICE_NAME } from "#test/crash-consistency/cluster.ts";
 import { CLUSTER_NAME, type StagePlane, startEmbedded } from "#test/crash-consistency/stage.ts";
 import { type Actor, createActor, type Scene } from "./actor.ts";
@@ -50,7 +51,7 @@ export async function startTwoActors<World extends LoadBalancerWorld>(
   const folder = await mkdtemp(join(tmpdir(), "two-actors-"));
   const { plane, hasPoints, apply } = await startPlane(folder);
   const world = await build(plane);
-  for (const path of world.manifests ?? []) await apply?.(path);
+  for (const path of listManifests(String(world.cloud["provider"]), world.manifests)) await apply?.(path);
   const admin = connect(await getConnectOptions(plane, "admin"));
   const functions = connect(await getConnectOptions(plane, world.signedInAs ?? "service"));
   const objects = createClusterObjects(admin);

@@ -49,6 +49,7 @@ export const digitalocean = defineCloudProvider({
     const { loadDigitalOceanCloud } = await import("#clouds/digitalocean/cloud.ts");
     return loadDigitalOceanCloud(config, options);
   },
+  ingress: "ip",
   async importLoadBalancerModel() {
     const { digitalOceanLoadBalancerModel } = await import("#clouds/digitalocean/load-balancers/model.ts");
     return digitalOceanLoadBalancerModel;

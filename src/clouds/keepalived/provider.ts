@@ -20,6 +20,7 @@ export const keepalived = defineCloudProvider({
     const { createKeepalivedCloud } = await import("#clouds/keepalived/cloud.ts");
     return createKeepalivedCloud(config, options);
   },
+  ingress: "ip",
   async importLoadBalancerModel() {
     return (await import("#clouds/keepalived/load-balancers/model.ts")).keepalivedModel;
   },

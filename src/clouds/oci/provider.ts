@@ -49,6 +49,7 @@ export const oci = defineCloudProvider({
     const { loadOciCloud } = await import("#clouds/oci/cloud.ts");
     return loadOciCloud(config, options);
   },
+  ingress: "ip",
   async importLoadBalancerModel() {
     return (await import("#clouds/oci/load-balancers/model.ts")).ociLoadBalancerModel;
   },

@@ -56,6 +56,7 @@ export const rancher = defineCloudProvider({
     const { loadRancherCloud } = await import("#clouds/rancher/cloud.ts");
     return loadRancherCloud(config, options);
   },
+  ingress: "ip",
   async importLoadBalancerModel() {
     return (await import("#clouds/rancher/cattle/load-balancers/model.ts")).cattleLoadBalancerModel;
   },

@@ -138,7 +138,6 @@ export async function createDigitalOceanWorld(): Promise<LoadBalancerWorld> {
         },
       };
     },
-    manifests: ["admission/addresses"],
     close: () => fake.close(),
   };
 }

@@ -57,7 +57,7 @@ export async function createKeepalivedWorld(plane: ControlPlane): Promise<LoadBa
   };
   return {
     cloud: { provider: "keepalived", configMap: "vip-configmap", serviceCIDR: "10.210.0.0/24" },
-    manifests: ["rbac/keepalived", "admission/keepalived", "admission/addresses"],
+    manifests: ["rbac/keepalived", "admission/keepalived"],
     model: keepalivedModel,
     connect: ({ cloud }) =>
       createKeepalivedCloud(KeepalivedCloudConfig.parse(cloud), {

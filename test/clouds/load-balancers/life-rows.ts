@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { findCloudProvider } from "#clouds/providers.ts";
 import { LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
 import { NODES as NODE_RESOURCE } from "#core/resources/resource.ts";
 import { type Rows, WEB } from "#test/clouds/load-balancers/rows.ts";
@@ -24,6 +25,12 @@ export function addLifecycleRows({ stage, base, made, merged, changed, settled, 
       await made();
       const [ingress, ...others] = (await stage().objects.read())?.status?.loadBalancer?.ingress ?? [];
       expect([ingress?.hostname ?? ingress?.ip, others]).toEqual([expect.stringMatching(/./), others]);
+      const provider = String(stage().world.cloud["provider"]);
+      const given = [ingress, ...others].some((each) => each?.ip !== undefined) ? "ip" : "hostname";
+      expect(
+        findCloudProvider(provider)?.ingress ?? "hostname",
+        `src/clouds/${provider}/provider.ts: set ingress to "${given}", which its load balancers have`,
+      ).toBe(given);
     });
 
     test("is left alone by the next pass and by an audit", async () => {

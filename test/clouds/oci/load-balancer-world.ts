@@ -186,7 +186,6 @@ export async function createOciWorld(kind: "lb" | "nlb"): Promise<LoadBalancerWo
         },
       };
     },
-    manifests: ["admission/addresses"],
     close: () => account.close(),
   };
 }

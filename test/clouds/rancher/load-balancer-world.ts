@@ -57,7 +57,6 @@ export async function createCattleLoadBalancerWorld(): Promise<LoadBalancerWorld
         },
       };
     },
-    manifests: ["admission/addresses"],
     close: () => fake.close(),
   };
 }

@@ -21,7 +21,7 @@ export async function stageKeepalived(): Promise<StagedCloud> {
     provider: "keepalived",
     config: { configMap: NAME, serviceCIDR: "10.210.0.0/24" },
     environment: {},
-    manifests: ["rbac/keepalived", "admission/keepalived", "admission/addresses"],
+    manifests: ["rbac/keepalived", "admission/keepalived"],
     async prepare(admin) {
       const annotations = { [STATE_ANNOTATION]: formatEntries([FOREIGN]) };
       const body = { metadata: { name: NAME, annotations }, data: { [FOREIGN.ip]: "other/web:NAT" } };

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { getErrorMessage } from "#core/sanitize-text.ts";
+import { listManifests } from "#test/clouds/worlds.ts";
 import { type CloudResult, playCloud, WHOLE_LIFE } from "#test/e2e/clouds/play-cloud.ts";
 import { startRealCluster } from "#test/e2e/clouds/stage-plane.ts";
 import { STAGED_CLOUDS } from "#test/e2e/clouds/staged-clouds.ts";
@@ -46,7 +47,7 @@ async function play(provider: string): Promise<CloudResult | string> {
   const stage = STAGED_CLOUDS[provider];
   if (stage === undefined || binaries.kind === "missing") return "it cannot be played";
   const cloud = await stage();
-  const cluster = await startRealCluster(binaries.value, cloud.manifests);
+  const cluster = await startRealCluster(binaries.value, listManifests(cloud.provider, cloud.manifests));
   try {
     const played = await playCloud(cloud, cluster, WHOLE_LIFE);
     await cloud.close();

@@ -35,7 +35,10 @@ export interface StagedCloud {
   /** The value of `--cloud-config`. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string>>;
-  /** Manifests of infra/ for a real API server of this cloud's clusters, in addition to the common ones. */
+  /**
+   * Manifests of infra/ for a real API server of this cloud's clusters, in addition to the common ones and
+   * that of the provider's `ingress`.
+   */
   readonly manifests?: readonly string[];
   /** Secrets that must not appear in logs or in the cluster. */
   readonly secrets?: readonly string[];
