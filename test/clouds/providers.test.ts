@@ -27,10 +27,14 @@ test.each(CLOUD_PROVIDERS.map(({ provider, config, environment }) => ({ provider
       new URL("../../docs/reference/configuration.md", import.meta.url),
       "utf8",
     );
-    const section = reference.split(/^### /m).find((each) => each.startsWith(`${provider}\n`)) ?? "";
+    const section = reference.split(/^### /m).find((each) => each.startsWith(`${provider}\n`));
+    if (section === undefined)
+      throw new Error(`docs/reference/configuration.md: add a section "### ${provider}" with its keys`);
     const keys = Object.keys(config.shape).filter((key) => key !== "provider");
     const variables = Object.values<readonly string[]>(environment).flat();
-    expect([...keys, ...variables].filter((name) => !section.includes(`\`${name}\``))).toEqual([]);
+    const missing = [...keys, ...variables].filter((name) => !section.includes(`\`${name}\``));
+    const advice = `docs/reference/configuration.md: add these keys and variables to the section "### ${provider}"`;
+    expect(missing, advice).toEqual([]);
     expect(keys.length).toBeGreaterThan(0);
   },
 );

@@ -35,7 +35,7 @@ test("each world is one of a cloud with load balancers", () => {
 });
 
 test.each(WITH_LOAD_BALANCERS)("the annotations of %s are tried with long texts", (provider) => {
-  expect(() => listAnnotations(provider)).not.toThrow();
+  expect(listAnnotations(provider)).toBeInstanceOf(Array);
 });
 
 test.each(globSync("src/clouds/**/*.ts", { cwd: ROOT }).filter((file) => readsProviderIDs(file)))(

@@ -66,7 +66,7 @@ test.each(pages)("all links of %s have existing targets", async (page) => {
     else if (anchor !== undefined && file.endsWith(".md") && !anchorsOf(await read(file)).has(anchor))
       broken.push(link);
   }
-  expect(broken).toEqual([]);
+  expect(broken, `${page}: correct these links`).toEqual([]);
 });
 
 test("every page of docs is in its index, or in an indexed folder", async () => {
@@ -74,7 +74,11 @@ test("every page of docs is in its index, or in an indexed folder", async () => 
   const isListed = (page: string): boolean => linked.has(page) || linked.has(dirname(page));
   const inDocs = pages.filter((page) => page.startsWith("docs/") && page !== "docs/README.md");
   expect(inDocs.length).toBeGreaterThan(30);
-  expect(inDocs.filter((page) => !isListed(page))).toEqual([]);
+  const advice = "docs/README.md: add a line with a link to each of these pages";
+  expect(
+    inDocs.filter((page) => !isListed(page)),
+    advice,
+  ).toEqual([]);
   for (const file of linked)
     expect((await stat(join(ROOT, file))).isFile() || /runbooks|decisions/.test(file)).toBe(true);
 });
