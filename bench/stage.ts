@@ -9,6 +9,8 @@ import type { AuditRecord } from "#emulators/harness/audit-log.ts";
 import {
   type ControlPlaneBinaries,
   type KubeApiserver,
+  LOOK_AHEAD,
+  NODE_CLAIM_DEFINITION,
   OUR_MANIFESTS,
   startKubeApiserver,
 } from "#emulators/harness/kube-apiserver.ts";
@@ -64,12 +66,7 @@ export async function setBenchStage(
       folder: join(folder, "control-plane"),
       binaries,
       users: [{ name: STOCK_USER, groups: ["system:authenticated"] }],
-      manifests: [
-        ...OUR_MANIFESTS,
-        LOOK_AHEAD_MANIFESTS,
-        join(BENCH, "node-claims.yaml"),
-        join(BENCH, "stock/access.yaml"),
-      ],
+      manifests: [...OUR_MANIFESTS, ...LOOK_AHEAD, NODE_CLAIM_DEFINITION, join(BENCH, "stock/access.yaml")],
     });
     closers.push(() => plane.close());
     const { process: ec2Process, ec2 } = await startEc2Process(cloudLatencyMs);
@@ -94,7 +91,6 @@ export async function setBenchStage(
   }
 }
 
-const LOOK_AHEAD_MANIFESTS = fileURLToPath(new URL("../infra/rbac/node-claims", import.meta.url));
 const BENCH = fileURLToPath(new URL(".", import.meta.url));
 const EC2_PROGRAM = fileURLToPath(new URL("../src/emulators/ec2/main.ts", import.meta.url));
 

@@ -59,14 +59,14 @@ const LATENCY_MS = 60;
 const POLL_MS = 50;
 const UP_TIMEOUT_MS = 120_000;
 
-/** Starts a stage, which the caller closes. */
-export async function startStage(binaries: ControlPlaneBinaries): Promise<Stage> {
+/** Starts a stage with these manifests besides ours; the caller closes it. */
+export async function startStage(binaries: ControlPlaneBinaries, ...more: readonly string[]): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), "e2e-"));
   const programs: Running[] = [];
   const ec2 = await startEc2({ behaviour: { latencyMs: LATENCY_MS } });
   let plane: KubeApiserver | undefined;
   const cluster = await startCluster(async (planeFolder) => {
-    const manifests = [...OUR_MANIFESTS, ADMISSION_POLICIES];
+    const manifests = [...OUR_MANIFESTS, ADMISSION_POLICIES, ...more];
     plane = await startKubeApiserver({ folder: planeFolder, binaries, manifests });
     return plane;
   });

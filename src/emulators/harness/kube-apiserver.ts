@@ -45,6 +45,14 @@ export const OUR_MANIFESTS: readonly string[] = ["rbac", "state"].map((folder) =
 /** Allows the relay to write in place of the functions. */
 export const WRITES_RELAY: string = join(PROJECT_FOLDER, "infra/rbac/writes-relay");
 
+/** Allows the relay to follow what announces machines. */
+export const LOOK_AHEAD: readonly string[] = ["node-claims", "kubelet-csrs"].map((source) =>
+  join(PROJECT_FOLDER, "infra/rbac", source),
+);
+
+/** The definition of Karpenter's NodeClaim, as far as announcements need it. */
+export const NODE_CLAIM_DEFINITION: string = join(PROJECT_FOLDER, "src/emulators/harness/node-claims.yaml");
+
 /** Policies that limit each identity to its own work. */
 export const ADMISSION_POLICIES: string = join(PROJECT_FOLDER, "infra/admission");
 
