@@ -27,10 +27,10 @@ export interface LookAhead {
   takeByID(ids: Iterable<string>): ReadonlyMap<string, FoundInstance>;
   /** Returns the resolutions of the nodes that were looked up by their exact names, each once. */
   takeByName(nodes: readonly Node[], cluster: AwsCluster): Resolutions;
-  /** Keeps instances that were looked up by id. */
-  keepByID(resolutions: Resolutions): void;
-  /** Keeps instances that were looked up by the exact name of their node. */
-  keepByName(resolutions: Resolutions): void;
+  /** Keeps the running instances among these, which were looked up by the nodes' ids. */
+  keepByID(ids: ReadonlyMap<Node, string>, resolutions: Resolutions): void;
+  /** Keeps the running instances among these, which were looked up by the nodes' exact names. */
+  keepByName(nodes: readonly Node[], resolutions: Resolutions): void;
 }
 
 /** Resolves each node of a batch; every node gets a resolution, and none is a foreign instance. */
@@ -128,7 +128,7 @@ async function resolveById(
   const resolved = new Map(
     [...ids].map(([node, id]) => [node, buildResolution(node, id, byId.get(id), ownership)]),
   );
-  ahead?.keepByID(resolved);
+  ahead?.keepByID(ids, resolved);
   return resolved;
 }
 
@@ -167,7 +167,7 @@ async function resolveByName(
     if (pending.length === 0) break;
     const found = await findByMatcher(pending, matcher, session, cluster);
     // Only the exact name is kept: a guess may be another node's instance.
-    if (matcher === PRIVATE_DNS_NAME) ahead?.keepByName(found);
+    if (matcher === PRIVATE_DNS_NAME) ahead?.keepByName(pending, found);
     for (const [node, resolution] of found) {
       // A foreign instance found by one matcher says nothing about the others. The search must not end early:
       // its duration would tell a node that names the instance that it exists.

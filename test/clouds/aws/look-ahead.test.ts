@@ -128,6 +128,18 @@ describe("EC2 is asked when the node joins", () => {
     expect([await look("use", { providerID: PROVIDER_ID }), calls()]).toEqual([[ID], 2]);
   });
 
+  test.each<[string, Partial<Ec2Instance>]>([
+    ["stops", { State: { Name: "stopped" } }],
+    ["loses the cluster's tag", THEIRS],
+  ])("if the machine %s before it is looked up again", async (_, traits) => {
+    const { world, look, calls } = createWorld(buildInstance(1));
+    await look("keep", { providerID: PROVIDER_ID });
+    world.instances.splice(0, 1, buildInstance(1, traits));
+    await look("keep", { providerID: PROVIDER_ID });
+    await look("use", { providerID: PROVIDER_ID });
+    expect(calls()).toBe(3);
+  });
+
   test("the second time", async () => {
     const { look, calls } = createWorld(buildInstance(1));
     await look("keep", { providerID: PROVIDER_ID });

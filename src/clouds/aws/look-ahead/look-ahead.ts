@@ -1,6 +1,11 @@
 import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
 import type { FoundInstance } from "#clouds/aws/describe-instances.ts";
-import { chooseInstance, type Resolutions } from "#clouds/aws/resolution.ts";
+import {
+  chooseInstance,
+  isMissingOrForeign,
+  type Resolution,
+  type Resolutions,
+} from "#clouds/aws/resolution.ts";
 import type { LookAhead } from "#clouds/aws/resolve.ts";
 import type { Node } from "#core/node/node.ts";
 
@@ -27,12 +32,16 @@ export interface LookAheads {
  */
 export function createLookAheads(now: () => number): LookAheads {
   const store = createAnswerStore(now);
-  const keepFound = (
-    resolutions: Resolutions,
-    selectKey: (found: FoundInstance, node: Node) => string,
-  ): void => {
-    for (const [node, resolution] of resolutions)
-      if (resolution.kind === "instance") store.keep(selectKey(resolution.found, node), resolution.found);
+  /** Replaces what was kept under a key, unless the look-up failed. */
+  const replace = (key: string, resolution: Resolution | undefined): void => {
+    if (
+      resolution?.kind === "answer" &&
+      resolution.answer.kind === "error" &&
+      !isMissingOrForeign(resolution)
+    )
+      return;
+    store.take(key);
+    if (resolution?.kind === "instance") store.keep(key, resolution.found);
   };
   const nothing = () => new Map();
   const ignore = () => {};
@@ -40,8 +49,12 @@ export function createLookAheads(now: () => number): LookAheads {
     keep: {
       takeByID: nothing,
       takeByName: nothing,
-      keepByID: (resolutions) => keepFound(resolutions, ({ id }) => id),
-      keepByName: (resolutions) => keepFound(resolutions, (_, { metadata: { name } }) => name),
+      keepByID(ids, resolutions) {
+        for (const [node, id] of ids) replace(id, resolutions.get(node));
+      },
+      keepByName(nodes, resolutions) {
+        for (const node of nodes) replace(node.metadata.name, resolutions.get(node));
+      },
     },
     use: {
       takeByID: (ids) =>
@@ -105,7 +118,6 @@ function createAnswerStore(now: () => number): AnswerStore {
   return {
     keep(key, { id, account, instance }) {
       if (instance.State?.Name !== "running") return;
-      remove(key);
       const json = JSON.stringify({ id, account, instance: selectFacts(instance) });
       answers.set(key, { json, keptMs: now() });
       characters += json.length;
