@@ -1,4 +1,5 @@
 import type { Cluster } from "#config/cluster.ts";
+import { splitIntoChunks } from "#core/chunks.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import { createSemaphore } from "#kube/client/semaphore.ts";
 import { createAbortPatience } from "#kube/client/time-limit.ts";
@@ -134,17 +135,12 @@ async function dispatchShards(
     }
   };
   const names = clusters.map(({ name }) => name);
-  const shards = splitIntoShards(names).map((each): Shard => ({ clusters: each, at: atMs }));
+  const shards = splitIntoChunks(names, MAX_SHARD_CLUSTERS).map(
+    (each): Shard => ({ clusters: each, at: atMs }),
+  );
   const everyMs = Math.min(world.handOnEveryMs ?? 0, HAND_ON_WITHIN_MS / shards.length);
   const lost = await Promise.all(shards.map((shard, index) => handOn(shard, index * everyMs)));
   return { ...NOTHING, shards: shards.length, unfinished: lost.reduce((sum, count) => sum + count, 0) };
-}
-
-function splitIntoShards(names: readonly string[]): string[][] {
-  const count = Math.ceil(names.length / MAX_SHARD_CLUSTERS);
-  return Array.from({ length: count }, (_, index) =>
-    names.slice(index * MAX_SHARD_CLUSTERS, (index + 1) * MAX_SHARD_CLUSTERS),
-  );
 }
 
 function isUnfinished({ because }: ClusterSweep): boolean {

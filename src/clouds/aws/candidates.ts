@@ -4,7 +4,6 @@ import {
   describeInstances,
   type FoundInstance,
   MAX_PAGES,
-  splitIntoChunks,
 } from "#clouds/aws/describe-instances.ts";
 import type { Fault } from "#clouds/aws/errors.ts";
 import type { NodeMatcher } from "#clouds/aws/node-matchers.ts";
@@ -12,6 +11,7 @@ import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { isInstanceId, parseProviderID } from "#clouds/aws/provider-id.ts";
 import { isClusterInstance } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
+import { splitIntoChunks } from "#core/chunks.ts";
 import type { Node } from "#core/node/node.ts";
 
 /** The instances found for each key, and the faults of the keys that could not be looked up. */

@@ -1,5 +1,5 @@
 import type { Filter, NetworkInterface } from "@aws-sdk/client-ec2";
-import { countFreeFilterValues, splitIntoChunks } from "#clouds/aws/describe-instances.ts";
+import { countFreeFilterValues } from "#clouds/aws/describe-instances.ts";
 import { type Outcome, toErrorAnswer } from "#clouds/aws/errors.ts";
 import { type AwsCluster, checkResourceOwnership } from "#clouds/aws/ownership.ts";
 import {
@@ -10,6 +10,7 @@ import {
 } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { fault, ok } from "#clouds/outcome.ts";
+import { splitIntoChunks } from "#core/chunks.ts";
 import type { Node } from "#core/node/node.ts";
 
 /**

@@ -1,7 +1,7 @@
-import { splitIntoChunks } from "#clouds/aws/describe-instances.ts";
 import type { Fault, Outcome } from "#clouds/aws/errors.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { fault, ok } from "#clouds/outcome.ts";
+import { splitIntoChunks } from "#core/chunks.ts";
 
 /**
  * Prefix of labels that name the network nodes above an instance: layer 1 is the farthest, the last one the

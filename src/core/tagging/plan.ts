@@ -1,3 +1,4 @@
+import { splitIntoChunks } from "#core/chunks.ts";
 import type { ClusterObject } from "#core/cluster-object.ts";
 import { TAGS_LABEL } from "#core/contracts.ts";
 import type { CloudAction, PatchWrite } from "#core/decision.ts";
@@ -99,7 +100,7 @@ function buildActions(
   tags: Tags,
   { namespace: { metadata } }: TaggingParts,
 ): CloudAction[] {
-  return splitIntoChunks(resourceIds.toSorted()).map((ids) => ({
+  return splitIntoChunks(resourceIds.toSorted(), MAX_RESOURCES).map((ids) => ({
     on: "cloud",
     capability: TAGS,
     action,
@@ -107,13 +108,6 @@ function buildActions(
     parameters: { ids, tags },
     precondition: { uid: metadata.uid, deleting: false },
   }));
-}
-
-function splitIntoChunks(ids: readonly string[]): string[][] {
-  const count = Math.ceil(ids.length / MAX_RESOURCES);
-  return Array.from({ length: count }, (_, index) =>
-    ids.slice(index * MAX_RESOURCES, (index + 1) * MAX_RESOURCES),
-  );
 }
 
 function buildLabelPatch(node: TaggedNode, { phase, known }: TaggingParts): PatchWrite | undefined {

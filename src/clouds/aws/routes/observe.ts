@@ -6,7 +6,6 @@ import {
   describeInstances,
   type FoundInstance,
   isLive,
-  splitIntoChunks,
 } from "#clouds/aws/describe-instances.ts";
 import type { Fault, Outcome } from "#clouds/aws/errors.ts";
 import { parseInstanceId } from "#clouds/aws/locate-instance.ts";
@@ -16,6 +15,7 @@ import type { AwsTarget } from "#clouds/aws/routes/requests.ts";
 import { type FoundRoute, type FoundTable, findTables, getRouteTargetId } from "#clouds/aws/routes/tables.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { ok } from "#clouds/outcome.ts";
+import { splitIntoChunks } from "#core/chunks.ts";
 import { parseCidr } from "#core/cidr.ts";
 import type { Machine, RouteQuestion, RouteState, Target } from "#core/route/state.ts";
 

@@ -16,7 +16,6 @@ import {
   type FoundInstance,
   isLive,
   MAX_PAGES,
-  splitIntoChunks,
 } from "#clouds/aws/describe-instances.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
@@ -28,6 +27,7 @@ import { createInvocationShares } from "#clouds/invocation-shares.ts";
 import type { ClosableCapability } from "#clouds/lazy-capability.ts";
 import { fault, ok, toFailure } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";
+import { splitIntoChunks } from "#core/chunks.ts";
 import type { CloudAction } from "#core/decision.ts";
 import {
   TAG,

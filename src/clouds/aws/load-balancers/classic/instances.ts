@@ -5,6 +5,7 @@ import { hasLabels } from "#clouds/aws/load-balancers/annotations/target-node-la
 import type { ClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
 import { getTargetInstanceId } from "#clouds/aws/load-balancers/select-target.ts";
 import type { ClassicLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
+import { splitIntoChunks } from "#core/chunks.ts";
 import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
 
 /** The desired instances of a load balancer. */
@@ -63,13 +64,13 @@ export function planInstances(
   const missing = desiredIds.filter((id) => !registered.has(id));
   const surplus = [...registered].filter((id) => !desiredIds.includes(id)).sort();
   return [
-    ...splitIntoChunks(missing).map((ids) =>
+    ...splitIntoChunks(missing, CHUNK_SIZE).map((ids) =>
       buildAction("elb:RegisterInstancesWithLoadBalancer", name, {
         LoadBalancerName: name,
         Instances: toInstanceList(ids),
       }),
     ),
-    ...splitIntoChunks(surplus).map((ids) =>
+    ...splitIntoChunks(surplus, CHUNK_SIZE).map((ids) =>
       buildAction("elb:DeregisterInstancesFromLoadBalancer", name, {
         LoadBalancerName: name,
         Instances: toInstanceList(ids),
@@ -85,7 +86,7 @@ const MAX_INSTANCES = 1_000;
  * Instances per request: AWS rejects a whole request because of one bad id, which then affects no more than
  * these.
  */
-const CHUNK = 100;
+const CHUNK_SIZE = 100;
 
 /** States from which an instance never runs again. */
 const ENDED_STATES: ReadonlySet<string> = new Set(["shutting-down", "terminated"]);
@@ -100,12 +101,6 @@ function rankInstance(id: string, registered: ReadonlySet<string>): number {
 
 function toInstanceList(ids: readonly string[]): { InstanceId: string }[] {
   return ids.map((InstanceId) => ({ InstanceId }));
-}
-
-function splitIntoChunks<Item>(items: readonly Item[]): Item[][] {
-  return Array.from({ length: Math.ceil(items.length / CHUNK) }, (_, index) =>
-    items.slice(index * CHUNK, (index + 1) * CHUNK),
-  );
 }
 
 /** The issue of unknown labels: without it no node would match, and all targets would be removed. */

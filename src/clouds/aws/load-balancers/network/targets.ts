@@ -16,6 +16,7 @@ import type {
   TargetGroupState,
   TargetInstance,
 } from "#clouds/aws/load-balancers/state.ts";
+import { splitIntoChunks } from "#core/chunks.ts";
 import type { Issue, LoadBalancerAction, TargetNode } from "#core/service/model.ts";
 
 /** The desired targets of a load balancer. */
@@ -112,7 +113,7 @@ export function registerTargets(
     const registered = new Set(group.targets.filter((each) => isAt(each, group)).map(({ Id }) => Id));
     const missing = ids.filter((id) => !registered.has(id)).map((Id) => ({ Id, Port: group.group.Port }));
     const TargetGroupArn = getTargetGroupArn(group.group);
-    return splitIntoChunks(missing).map((Targets) =>
+    return splitIntoChunks(missing, CHUNK_SIZE).map((Targets) =>
       buildAction("elbv2:RegisterTargets", TargetGroupArn, { TargetGroupArn, Targets }),
     );
   });
@@ -127,7 +128,7 @@ export function deregisterTargets(
   return groups.flatMap((group) => {
     const extra = group.targets.filter((each) => !desiredIds.has(each.Id) || !isAt(each, group));
     const TargetGroupArn = getTargetGroupArn(group.group);
-    return splitIntoChunks(extra).map((targets) =>
+    return splitIntoChunks(extra, CHUNK_SIZE).map((targets) =>
       buildAction("elbv2:DeregisterTargets", TargetGroupArn, {
         TargetGroupArn,
         Targets: targets.map(({ Id, Port }) => ({ Id, ...(Port === undefined ? {} : { Port }) })),
@@ -140,7 +141,7 @@ export function deregisterTargets(
  * As many as the stock controller sends at once. AWS rejects a whole request because of one bad id, so fewer
  * are affected.
  */
-const CHUNK = 100;
+const CHUNK_SIZE = 100;
 
 /**
  * AWS's quotas of targets: of a network load balancer per zone, or for all zones if it balances across zones;
@@ -215,10 +216,4 @@ function buildNoIPv6Issue({ name }: TargetNode): Issue {
     allowed: "IPv4, unless the instances of nodes have a primary IPv6 address",
     detail: `the instance of node ${name} has no primary IPv6 address`,
   };
-}
-
-function splitIntoChunks<Item>(items: readonly Item[]): Item[][] {
-  return Array.from({ length: Math.ceil(items.length / CHUNK) }, (_, index) =>
-    items.slice(index * CHUNK, (index + 1) * CHUNK),
-  );
 }

@@ -1,10 +1,10 @@
 import type { Instance } from "@aws-sdk/client-ec2";
-import { splitIntoChunks } from "#clouds/aws/describe-instances.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
 import { type Reader, readAllPages } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { TargetInstance } from "#clouds/aws/load-balancers/state.ts";
 import { type AwsCluster, checkResourceOwnership, hasLostOwner } from "#clouds/aws/ownership.ts";
 import { ok } from "#clouds/outcome.ts";
+import { splitIntoChunks } from "#core/chunks.ts";
 
 /** EC2's maximum of values in a filter. */
 const MAX_VALUES = 200;

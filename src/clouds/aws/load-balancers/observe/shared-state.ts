@@ -1,6 +1,5 @@
 import type { LoadBalancerDescription } from "@aws-sdk/client-elastic-load-balancing";
 import type { LoadBalancer, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
-import { splitIntoChunks } from "#clouds/aws/describe-instances.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
 import { getAllowedResources } from "#clouds/aws/load-balancers/configuration.ts";
 import type { BalancerLists } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
@@ -27,6 +26,7 @@ import { toPairs } from "#clouds/aws/load-balancers/tags.ts";
 import { CLIENT_RULE, HEALTH_RULE } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { fault, ok } from "#clouds/outcome.ts";
+import { splitIntoChunks } from "#core/chunks.ts";
 
 /** Inputs of an observation apart from its questions. */
 export interface ObserveContext {
@@ -242,7 +242,7 @@ async function readAddresses(
   read: Reader,
 ): Promise<Outcome<Readonly<Record<string, AddressState>>>> {
   const found: Record<string, AddressState> = {};
-  for (const Values of splitIntoChunks([...new Set(ids)], MAX_VALUES)) {
+  for (const Values of splitIntoChunks(ids, MAX_VALUES)) {
     const answer = await read("ec2:DescribeAddresses", { Filters: [{ Name: "allocation-id", Values }] });
     if (answer.kind === "fault") return answer;
     if (answer.value.Addresses === undefined)

@@ -1,11 +1,10 @@
 import { parseAwsError } from "#clouds/aws/actions/parse-aws-error.ts";
-import { splitIntoChunks } from "#clouds/aws/describe-instances.ts";
 import type { Fault, Outcome } from "#clouds/aws/errors.ts";
-
 import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
 import { toPairs } from "#clouds/aws/load-balancers/tags.ts";
 import { fault, ok } from "#clouds/outcome.ts";
+import { splitIntoChunks } from "#core/chunks.ts";
 
 /** AWS's maximum of resources per request for tags. */
 const MAX_RESOURCES = 20;

@@ -1,4 +1,3 @@
-import { splitIntoChunks } from "#clouds/aws/describe-instances.ts";
 import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import { getClusterTag, getConfiguration, getIdentity } from "#clouds/aws/load-balancers/configuration.ts";
 import { contextFor } from "#clouds/aws/load-balancers/context.ts";
@@ -13,6 +12,7 @@ import { isOwned, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
 import type { AwsLoadBalancerState, Pairs } from "#clouds/aws/load-balancers/state.ts";
 import { toTagList } from "#clouds/aws/load-balancers/tags.ts";
 import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
+import { splitIntoChunks } from "#core/chunks.ts";
 import type { Holding } from "#core/service/holdings.ts";
 import type {
   LoadBalancerAction,
