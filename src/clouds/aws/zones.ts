@@ -1,6 +1,7 @@
 import { buildAbortedFault, type Fault, type Outcome } from "#clouds/aws/errors.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { fault, ok } from "#clouds/outcome.ts";
+import { createSingleFlight } from "#clouds/single-flight.ts";
 
 /** The label with a node's physical zone: a zone's name differs between accounts, its id does not. */
 export const ZONE_ID_LABEL = "topology.k8s.aws/zone-id";
@@ -27,7 +28,6 @@ export interface Zones {
 export function createZones(now: () => number): Zones {
   const idsByName = new Map<string, string>();
   let freshUntilMs = Number.NEGATIVE_INFINITY;
-  const singleFlight = createSingleFlight<Outcome<void>>();
 
   const remember = (name: string, id: string): void => {
     if (idsByName.size < MAX_ZONES) idsByName.set(name, id);
@@ -49,8 +49,10 @@ export function createZones(now: () => number): Zones {
     return ok(undefined);
   };
 
+  const singleFlight = createSingleFlight((first: Session, { signal }) => request(first.withSignal(signal)));
+
   const requestShared = async (session: Session): Promise<Fault | undefined> => {
-    const answer = await singleFlight.join((signal) => request(session.withSignal(signal)), session.signal);
+    const answer = await singleFlight.join(session);
     if (answer === undefined) return buildAbortedFault("DescribeAvailabilityZones");
     return answer.kind === "fault" ? answer.fault : undefined;
   };
@@ -77,55 +79,3 @@ export function createZones(now: () => number): Zones {
 const FRESH_MS = 60_000;
 
 const MAX_ZONES = 1_000;
-
-/** One request at a time, shared by all callers; it runs while any of them waits. */
-interface SingleFlight<Value> {
-  /**
-   * Returns the answer of the running request, or of a new one from `start`; undefined once `signal` aborts.
-   * The signal passed to `start` aborts when the last waiting caller has left. `start` must not reject.
-   */
-  join(start: (signal: AbortSignal) => Promise<Value>, signal: AbortSignal): Promise<Value | undefined>;
-}
-
-/** Creates it with no request running. Answers are never cached: the next caller starts a new request. */
-export function createSingleFlight<Value>(): SingleFlight<Value> {
-  let current: SharedRequest<Value> | undefined;
-
-  const begin = (start: (signal: AbortSignal) => Promise<Value>): SharedRequest<Value> => {
-    const controller = new AbortController();
-    const request: SharedRequest<Value> = { answer: start(controller.signal), controller, waiting: 0 };
-    current = request;
-    return request;
-  };
-
-  return {
-    async join(start, signal) {
-      if (signal.aborted) return undefined;
-      const request = current ?? begin(start);
-      request.waiting += 1;
-      const departure = Promise.withResolvers<undefined>();
-      const leave = (): void => departure.resolve(undefined);
-      signal.addEventListener("abort", leave, { once: true });
-      try {
-        return await Promise.race([request.answer.finally(() => end(request)), departure.promise]);
-      } finally {
-        signal.removeEventListener("abort", leave);
-        request.waiting -= 1;
-        if (request.waiting === 0) {
-          request.controller.abort();
-          end(request);
-        }
-      }
-    },
-  };
-
-  function end(request: SharedRequest<Value>): void {
-    if (current === request) current = undefined;
-  }
-}
-
-interface SharedRequest<Value> {
-  readonly answer: Promise<Value>;
-  readonly controller: AbortController;
-  waiting: number;
-}

@@ -1,4 +1,5 @@
 import type { CloudRequest, OnCloudRequest } from "#clouds/cloud.ts";
+import { createSingleFlight, type SingleFlight } from "#clouds/single-flight.ts";
 import type { CloudUsage } from "#core/report.ts";
 
 /** Counts the requests of one batch to a cloud. */
@@ -30,9 +31,18 @@ export function createMeter(onRequest?: OnCloudRequest): Meter & { usage(): Clou
   };
 }
 
-/** Creates the meter of shared work: each request counts once, for the first caller waiting at that time. */
-export function createSharedMeter(waiting: ReadonlySet<Meter>): Meter {
-  const first = (): Meter | undefined => waiting.values().next().value;
+/** Creates a single flight whose requests count once, for the first caller waiting at that time. */
+export function createMeteredFlight<Value>(
+  start: (callContext: CallContext) => Promise<Value>,
+  now?: () => number,
+): SingleFlight<CallContext, Value> {
+  return createSingleFlight<CallContext, Value>(
+    (_first, { signal, getFirst }) => start({ signal, meter: createSharedMeter(() => getFirst()?.meter) }),
+    now,
+  );
+}
+
+function createSharedMeter(first: () => Meter | undefined): Meter {
   return {
     called: (operation) => first()?.called(operation),
     throttled: () => first()?.throttled(),

@@ -1,6 +1,5 @@
-import type { CallContext } from "#clouds/http/meter.ts";
+import { type CallContext, createMeteredFlight } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
-import { createSharedRun } from "#clouds/http/shared-run.ts";
 import type { Listing } from "#clouds/listed/listing.ts";
 import type { Machine, Queried, Query } from "#clouds/listed/query.ts";
 import { ok } from "#clouds/outcome.ts";
@@ -126,7 +125,7 @@ export function createDirectory<List extends DatedList>(
   now: () => number,
 ): Directory<List> {
   let latest: List | undefined;
-  const sharedRun = createSharedRun(fetch);
+  const sharedRun = createMeteredFlight(fetch);
 
   const getRecent = (): List | undefined =>
     latest !== undefined && now() - latest.startedAt < maxAgeMs ? latest : undefined;

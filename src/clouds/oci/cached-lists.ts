@@ -1,7 +1,7 @@
-import { type CallContext, createSharedMeter, type Meter } from "#clouds/http/meter.ts";
+import { type CallContext, createMeteredFlight } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
-import { raceAbort } from "#clouds/http/shared-run.ts";
 import { ok } from "#clouds/outcome.ts";
+import type { SingleFlight } from "#clouds/single-flight.ts";
 
 /** The content of a list, and its start in milliseconds of a monotonic clock. */
 export interface ListReading<Value> {
@@ -29,21 +29,17 @@ export function createCachedLists<Value>(
   now: () => number,
 ): CachedLists<Value> {
   const cache = new Map<string, ListReading<Value>>();
-  const reads = new Map<string, ListRead<Value>>();
+  const reads = new Map<string, SingleFlight<CallContext, ListRead<Value>>>();
 
-  const endRead = (key: string, read: ListRead<Value>): void => {
-    if (reads.get(key) === read) reads.delete(key);
-  };
-
-  function startRead(key: string, meter: Meter): ListRead<Value> {
-    const abort = new AbortController();
-    const waiting = new Set([meter]);
-    const startedAt = now();
-    const outcome = fetch(key, { signal: abort.signal, meter: createSharedMeter(waiting) });
-    const read = { abort, waiting, startedAt, outcome };
-    void outcome.then(() => endRead(key, read));
-    reads.set(key, read);
-    return read;
+  function getReads(key: string): SingleFlight<CallContext, ListRead<Value>> {
+    const known = reads.get(key);
+    if (known !== undefined) return known;
+    const created = createMeteredFlight(async (callContext): Promise<ListRead<Value>> => {
+      const startedAt = now();
+      return { startedAt, outcome: await fetch(key, callContext) };
+    }, now);
+    reads.set(key, created);
+    return created;
   }
 
   function store(key: string, listed: ListReading<Value>): void {
@@ -62,38 +58,25 @@ export function createCachedLists<Value>(
 
   return {
     getRecent,
-    async get(key, { signal, meter }, since) {
+    async get(key, callContext, since) {
       const recent = getRecent(key, since);
       if (recent !== undefined) return ok(recent);
-      if (signal.aborted) return { kind: "fault", fault: ABORTED };
-      const current = reads.get(key);
-      const joined = current !== undefined && current.startedAt >= since ? current : startRead(key, meter);
-      joined.waiting.add(meter);
-      try {
-        const result = await raceAbort(joined.outcome, signal);
-        if (result === undefined) return { kind: "fault", fault: ABORTED };
-        if (result.kind === "fault") return result;
-        const listed = { startedAt: joined.startedAt, value: result.value };
-        if ((cache.get(key)?.startedAt ?? Number.NEGATIVE_INFINITY) <= listed.startedAt) store(key, listed);
-        return ok(listed);
-      } finally {
-        joined.waiting.delete(meter);
-        if (joined.waiting.size === 0) {
-          // A read without waiting callers is aborted, and later callers do not join it.
-          endRead(key, joined);
-          joined.abort.abort();
-        }
-      }
+      const flight = getReads(key);
+      const read = await flight.join(callContext, since);
+      if (!flight.isRunning() && reads.get(key) === flight) reads.delete(key);
+      if (read === undefined) return { kind: "fault", fault: ABORTED };
+      const { startedAt, outcome } = read;
+      if (outcome.kind === "fault") return outcome;
+      const listed = { startedAt, value: outcome.value };
+      if ((cache.get(key)?.startedAt ?? Number.NEGATIVE_INFINITY) <= startedAt) store(key, listed);
+      return ok(listed);
     },
   };
 }
 
 interface ListRead<Value> {
-  readonly abort: AbortController;
-  /** The meters of the waiting callers, in order of arrival. */
-  readonly waiting: Set<Meter>;
   readonly startedAt: number;
-  readonly outcome: Promise<Outcome<Value>>;
+  readonly outcome: Outcome<Value>;
 }
 
 const ABORTED: Fault = { code: "Aborted", message: "aborted before a list was answered" };

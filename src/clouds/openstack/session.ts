@@ -1,9 +1,8 @@
 import * as z from "zod";
 import { BaseURL } from "#clouds/config-fields.ts";
 import type { Api } from "#clouds/http/api.ts";
-import type { CallContext } from "#clouds/http/meter.ts";
+import { type CallContext, createMeteredFlight } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
-import { createSharedRun } from "#clouds/http/shared-run.ts";
 import type { OpenStackCloudConfig } from "#clouds/openstack/config.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
@@ -55,7 +54,7 @@ export function createSessions({ api, config, auth, now }: SessionParts): Sessio
   let failure: { readonly fault: Fault; readonly until: number } | undefined;
   let renewedAt = Number.NEGATIVE_INFINITY;
 
-  const signInCall = createSharedRun(signIn);
+  const signInCall = createMeteredFlight(signIn);
 
   async function signIn(callContext: CallContext): Promise<Outcome<Session>> {
     const issued = await requestToken(api, auth, callContext).catch(
