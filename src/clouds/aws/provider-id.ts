@@ -1,4 +1,5 @@
 import { isIPv4 } from "node:net";
+import { type RejectedProviderID, rejectProviderID } from "#clouds/provider-id.ts";
 
 /**
  * The meaning of a provider ID: an EC2 instance, a Fargate node by its IPv4 address, a resource of another
@@ -7,7 +8,7 @@ import { isIPv4 } from "node:net";
 export type ProviderID =
   | { readonly kind: "instance"; readonly id: string }
   | { readonly kind: "fargate"; readonly address: string }
-  | { readonly kind: "foreign" | "invalid"; readonly message: string };
+  | RejectedProviderID;
 
 /**
  * Parses a provider ID in any form that the stock controller accepts: only the last segment counts. Unlike
@@ -15,10 +16,14 @@ export type ProviderID =
  */
 export function parseProviderID(text: string): ProviderID {
   const token = getLastSegment(text);
-  if (token === undefined) return { kind: "foreign", message: formatForeign(text, "its scheme is not aws") };
+  if (token === undefined) return rejectProviderID("foreign", text, "its scheme is not aws");
   if (isInstanceId(token)) return { kind: "instance", id: token };
   if (token.startsWith(FARGATE)) return parseFargate(text, token.slice(FARGATE.length));
-  return buildInvalid(text, "it does not end in an instance id (i-…) or a Fargate address (fargate-…)");
+  return rejectProviderID(
+    "invalid",
+    text,
+    "it does not end in an instance id (i-…) or a Fargate address (fargate-…)",
+  );
 }
 
 /** Formats the canonical form, the only one that is written. */
@@ -53,13 +58,7 @@ function getLastSegment(text: string): string | undefined {
 function parseFargate(text: string, endpoint: string): ProviderID {
   const [label = ""] = endpoint.split(".");
   const address = label.startsWith("ip-") ? label.slice("ip-".length).replaceAll("-", ".") : endpoint;
-  return isIPv4(address) ? { kind: "fargate", address } : buildInvalid(text, "it names no IPv4 address");
-}
-
-function buildInvalid(text: string, reason: string): ProviderID {
-  return { kind: "invalid", message: formatForeign(text, reason) };
-}
-
-function formatForeign(text: string, reason: string): string {
-  return `"${text}" is not a provider ID of this cloud: ${reason}`;
+  return isIPv4(address)
+    ? { kind: "fargate", address }
+    : rejectProviderID("invalid", text, "it names no IPv4 address");
 }

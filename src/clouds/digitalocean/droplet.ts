@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
 import type { Fault } from "#clouds/http/outcome.ts";
 import type { ProviderID } from "#clouds/listed/query.ts";
+import { rejectProviderID } from "#clouds/provider-id.ts";
 
 /** An address of a droplet; the type is `private` or `public`. */
 export const DropletAddress = z.object({ ip_address: z.string(), type: z.string() });
@@ -63,10 +64,6 @@ export function formatProviderID(id: string): string {
 /** Whether a text is the id of a droplet; nothing else may become part of a path. */
 export function isDropletId(text: string): boolean {
   return /^[1-9]\d{0,18}$/.test(text);
-}
-
-function rejectProviderID(kind: "foreign" | "invalid", text: string, reason: string): ProviderID {
-  return { kind, message: `"${text.slice(0, 300)}" is not a provider ID of this cloud: ${reason}` };
 }
 
 /** Criteria by which a cluster recognizes its droplets. */

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { isSelected, type Requirement } from "#clouds/hcloud/label-selector.ts";
 import type { Fault } from "#clouds/http/outcome.ts";
 import type { ProviderID } from "#clouds/listed/query.ts";
+import { rejectProviderID } from "#clouds/provider-id.ts";
 
 /** The id of a Hetzner resource: a whole number of up to 64 bits, kept as text. */
 const HcloudId = z.union([z.int(), z.string()]).transform(String).refine(isServerId);
@@ -91,10 +92,6 @@ export function formatProviderID(id: string): string {
 /** Whether a text is the id of a server; nothing else may become part of a path. */
 export function isServerId(text: string): boolean {
   return /^[1-9]\d{0,18}$/.test(text);
-}
-
-function rejectProviderID(kind: "foreign" | "invalid", text: string, reason: string): ProviderID {
-  return { kind, message: `"${text.slice(0, 300)}" is not a provider ID of this cloud: ${reason}` };
 }
 
 /** Criteria by which a cluster recognizes its servers. */

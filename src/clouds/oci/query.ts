@@ -3,13 +3,14 @@ import { COMPARTMENT_ANNOTATION, type OciCloudConfig } from "#clouds/oci/config.
 import type { Inventory } from "#clouds/oci/inventory.ts";
 import type { OciInstance } from "#clouds/oci/objects.ts";
 import { isOcid } from "#clouds/oci/regions.ts";
+import { type RejectedProviderID, rejectProviderID } from "#clouds/provider-id.ts";
 import type { Node } from "#core/node/node.ts";
 
 /** How to find a node's instance; `compartment` is its expected place, possibly written by a tenant. */
 export type Query =
   | { readonly kind: "id"; readonly id: string; readonly compartment: string }
   | { readonly kind: "name"; readonly name: string }
-  | { readonly kind: "foreign" | "invalid"; readonly message: string };
+  | RejectedProviderID;
 
 /** Queries by provider ID if present, else by the node's name. */
 export function buildQuery(node: Node, config: OciCloudConfig): Query {
@@ -86,9 +87,7 @@ export type IPv4Field = "privateIp" | "publicIp";
 export type KnownPrimaries = Map<string, string>;
 
 /** The meaning of a provider ID: an instance, a resource of another cloud, or nothing. */
-type ProviderID =
-  | { readonly kind: "instance"; readonly id: string }
-  | { readonly kind: "foreign" | "invalid"; readonly message: string };
+type ProviderID = { readonly kind: "instance"; readonly id: string } | RejectedProviderID;
 
 const SCHEME = "oci://";
 
@@ -110,8 +109,4 @@ export function parseProviderID(text: string): ProviderID {
 /** Formats the form that is written. */
 export function formatProviderID(id: string): string {
   return `${SCHEME}${id}`;
-}
-
-function rejectProviderID(kind: "foreign" | "invalid", text: string, because: string): ProviderID {
-  return { kind, message: `"${text.slice(0, 300)}" is not a provider ID of this cloud: ${because}` };
 }

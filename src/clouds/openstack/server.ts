@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { ProviderID } from "#clouds/listed/query.ts";
+import { rejectProviderID } from "#clouds/provider-id.ts";
 import type { InstanceState } from "#core/instance.ts";
 
 /** An address in Nova, under the name of its network. */
@@ -84,10 +85,6 @@ export function formatProviderID(id: string, region: string | undefined): string
 /** Whether a text is the id of a server; nothing else may become part of a path. */
 function isServerId(text: string): boolean {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
-}
-
-function rejectProviderID(kind: "foreign" | "invalid", text: string, reason: string): ProviderID {
-  return { kind, message: `"${text.slice(0, 300)}" is not a provider ID of this cloud: ${reason}` };
 }
 
 /** Whether a server has ended although Nova still shows it. */
