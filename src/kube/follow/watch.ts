@@ -1,3 +1,4 @@
+import { getBackOffMs } from "#core/back-off.ts";
 import type { LimitName } from "#kube/client/errors.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import {
@@ -104,8 +105,7 @@ export interface WatchOptions<T> {
 const LIST_EVERY_MS = 15 * 60_000;
 const LONGEST_WINDOW_MS = 330_000;
 
-const BACK_OFF_BASE_MS = 250;
-const MAX_BACK_OFF_MS = 30_000;
+const BACK_OFF = { baseMs: 250, limitMs: 30_000 };
 
 /** A watch open for this long proves a healthy server, even without data. */
 const WELL_AFTER_MS = 5_000;
@@ -382,8 +382,8 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
     await pause(clock, delayMs, signal);
   }
 
-  function delay(exponent: number, limitMs = MAX_BACK_OFF_MS): number {
-    return random() * Math.min(limitMs, BACK_OFF_BASE_MS * 2 ** Math.min(exponent, 20));
+  function delay(exponent: number, limitMs = BACK_OFF.limitMs): number {
+    return random() * getBackOffMs({ ...BACK_OFF, limitMs }, exponent);
   }
 }
 

@@ -1,3 +1,4 @@
+import { getBackOffMs } from "#core/back-off.ts";
 /**
  * A circuit breaker for invocations. While it is open, the caller sends nothing until the wait ends. Then it sends
  * one trial, whose answer closes the circuit.
@@ -64,7 +65,7 @@ export function createBreaker(random: () => number): Breaker {
       if (state === "closed") openings += 1;
       refusalsInRow += 1;
       state = "open";
-      const longestMs = Math.min(limitMs, WAIT_BASE_MS * 2 ** Math.min(refusalsInRow - 1, 20));
+      const longestMs = getBackOffMs({ baseMs: WAIT_BASE_MS, limitMs }, refusalsInRow - 1);
       nextTrialMs = nowMs + (longestMs * (1 + random())) / 2;
     },
     isOpen: () => state !== "closed",

@@ -1,3 +1,4 @@
+import { getBackOffMs } from "#core/back-off.ts";
 /** Why an object that was sent must wait before it is sent again. */
 export type WaitReason =
   /** The report asks for a retry. */
@@ -46,9 +47,7 @@ const LATER_BY = 1 / 8;
 /** A wait may last longer by up to this part more, so that clusters that fail together spread out. */
 const APART_BY = 1 / 32;
 
-const MIN_BACK_OFF_MS = 250;
-
-const MAX_BACK_OFF_MS = 30_000;
+const BACK_OFF = { baseMs: 250, limitMs: 30_000 };
 
 const WAITS: Readonly<Record<WaitReason, Wait>> = {
   retry: { durations: createJitteredSpan, endsWithRelated: true },
@@ -93,8 +92,10 @@ export function isEndedByRelated(reason: WaitReason | undefined): boolean {
   return reason === undefined || WAITS[reason].endsWithRelated;
 }
 
+/** With full jitter; the wait doubles with every failure in a row. */
 function createJitteredSpan(times: number, draw: number): Span {
-  const atMostMs = getBackOffMs(times, () => draw);
+  const longestMs = getBackOffMs(BACK_OFF, times);
+  const atMostMs = BACK_OFF.baseMs + draw * (longestMs - BACK_OFF.baseMs);
   return { atLeastMs: atMostMs / 2, atMostMs };
 }
 
@@ -107,14 +108,5 @@ function createExactSpan(lastsMs: number): Span {
 }
 
 function getDoubledMs(baseMs: number, times: number): number {
-  return Math.min(LONGEST_MS, baseMs * 2 ** Math.min(times - 1, 20));
-}
-
-/**
- * Returns a back-off with full jitter over 250 ms … 30 s, doubled with every failure in a row; `random` is
- * uniform in [0, 1).
- */
-function getBackOffMs(failures: number, random: () => number): number {
-  const ceiling = Math.min(MAX_BACK_OFF_MS, MIN_BACK_OFF_MS * 2 ** Math.min(failures, 20));
-  return MIN_BACK_OFF_MS + random() * (ceiling - MIN_BACK_OFF_MS);
+  return getBackOffMs({ baseMs, limitMs: LONGEST_MS }, times - 1);
 }

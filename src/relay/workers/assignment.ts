@@ -1,3 +1,4 @@
+import { getBackOffMs } from "#core/back-off.ts";
 /** Assigns clusters to workers from what has happened; every method takes the time. */
 export interface Assignment {
   /** Assigns a cluster to a worker, unless it has one. */
@@ -53,8 +54,7 @@ export const MAX_QUARANTINE_WORKERS = 4;
 /** Additional workers, in which suspects are isolated. */
 export const MAX_EXTRA_WORKERS = 8;
 
-const QUARANTINE_BASE_MS = 10_000;
-const QUARANTINE_LIMIT_MS = 600_000;
+const QUARANTINE_BACK_OFF = { baseMs: 10_000, limitMs: 600_000 };
 
 /** How often in `MEMORY_MS` the clusters of a dead worker restart at once; further restarts wait `RESTART_MS`. */
 const DEATHS_AT_ONCE = 8;
@@ -67,8 +67,7 @@ const RESTART_MS = 10_000;
  */
 const UNCLEAR_DEATHS = 3;
 
-const START_BASE_MS = 1_000;
-const START_LIMIT_MS = 30_000;
+const START_BACK_OFF = { baseMs: 1_000, limitMs: 30_000 };
 
 interface Group {
   readonly id: number;
@@ -182,7 +181,7 @@ export function createAssignment({ workersFor, random }: AssignmentOptions): Ass
     const one = confined.get(name) ?? { deaths: 0, nextMs: nowMs };
     confined.set(name, one);
     one.deaths += 1;
-    const intervalMs = Math.min(QUARANTINE_LIMIT_MS, QUARANTINE_BASE_MS * 2 ** (one.deaths - 1));
+    const intervalMs = getBackOffMs(QUARANTINE_BACK_OFF, one.deaths - 1);
     one.nextMs = nowMs + intervalMs * (0.75 + random() / 4);
   }
 
@@ -256,7 +255,7 @@ export function createAssignment({ workersFor, random }: AssignmentOptions): Ass
       if (group === undefined) return;
       close(group);
       const failedStarts = group.failedStarts + 1;
-      const waitMs = Math.min(START_LIMIT_MS, START_BASE_MS * 2 ** Math.min(failedStarts - 1, 20));
+      const waitMs = getBackOffMs(START_BACK_OFF, failedStarts - 1);
       open(group.clusters, { ...group, failedStarts, startMs: nowMs + waitMs * (0.75 + random() / 4) });
     },
     advance(nowMs) {
