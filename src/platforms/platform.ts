@@ -1,4 +1,5 @@
 import type { ControllerName } from "#core/event.ts";
+import type { Reason } from "#core/reason.ts";
 import type { Invoker } from "#platforms/invoker.ts";
 
 /**
@@ -34,17 +35,11 @@ export interface PlatformInvokerOptions {
 export interface PlatformInvoker extends Invoker {
   /**
    * Checks without invoking. Resolves with undefined if the controller's function exists and may be invoked.
+   * Otherwise the code is `RegionMissing`, `CredentialsMissing`, `CredentialsRefused`, `FunctionMissing`,
+   * `Denied` or `Unreachable`, and the message says which function, what the platform says, and what to do.
    * Never rejects.
    */
-  dryRun(controller: ControllerName, signal: AbortSignal): Promise<PlatformIssue | undefined>;
-}
-
-/** Why a function cannot be invoked. */
-export interface PlatformIssue {
-  /** Stable: `RegionMissing`, `CredentialsMissing`, `CredentialsRefused`, `FunctionMissing`, `Denied`, `Unreachable`. */
-  readonly code: string;
-  /** Which function, the platform's message, and what to do. */
-  readonly message: string;
+  dryRun(controller: ControllerName, signal: AbortSignal): Promise<Reason | undefined>;
 }
 
 /** The functions that are deployed together; their names share a prefix. */

@@ -1,6 +1,6 @@
 import { InvokeCommand, type LambdaClient } from "@aws-sdk/client-lambda";
 import { AWS_CREDENTIALS } from "#core/aws-credentials.ts";
-import type { PlatformIssue } from "#platforms/platform.ts";
+import type { Reason } from "#core/reason.ts";
 
 /** Time limit of the answer, in milliseconds; nothing runs for it. */
 const TIMEOUT_MS = 10_000;
@@ -13,7 +13,7 @@ export async function checkInvocable(
   client: LambdaClient,
   functionName: string,
   signal: AbortSignal,
-): Promise<PlatformIssue | undefined> {
+): Promise<Reason | undefined> {
   const deadline = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const command = new InvokeCommand({ FunctionName: functionName, InvocationType: "DryRun" });
@@ -21,7 +21,7 @@ export async function checkInvocable(
     return undefined;
   } catch (error) {
     const words = deadline.aborted ? `no answer within ${TIMEOUT_MS / 1000} s` : describeError(error);
-    return parsePlatformIssue(words, functionName);
+    return parseReason(words, functionName);
   }
 }
 
@@ -70,7 +70,7 @@ const INVOCABLE =
 
 const MAX_WORDS = 300;
 
-function parsePlatformIssue(words: string, functionName: string): PlatformIssue | undefined {
+function parseReason(words: string, functionName: string): Reason | undefined {
   if (INVOCABLE.test(words)) return undefined;
   const { code, advice } = REFUSALS.find((refusal) => refusal.words.test(words)) ?? OTHERWISE;
   return { code, message: `function ${functionName}: ${words.slice(0, MAX_WORDS)} (${advice})` };

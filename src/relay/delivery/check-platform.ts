@@ -1,6 +1,7 @@
+import { getBackOffMs } from "#core/back-off.ts";
 import type { ControllerName } from "#core/event.ts";
+import type { Reason } from "#core/reason.ts";
 import { type Clock, pause, systemClock } from "#kube/follow/clock.ts";
-import type { PlatformIssue } from "#platforms/platform.ts";
 
 /** Whether the functions that the clusters need could be invoked at the last check. */
 export interface PlatformState {
@@ -11,7 +12,7 @@ export interface PlatformState {
 
 export interface PlatformCheckOptions {
   /** Asks the platform, without invoking, whether a controller's function may be invoked; never rejects. */
-  readonly dryRun: (controller: ControllerName, signal: AbortSignal) => Promise<PlatformIssue | undefined>;
+  readonly dryRun: (controller: ControllerName, signal: AbortSignal) => Promise<Reason | undefined>;
   /** The controllers of the clusters, read at each check; may be empty at first. */
   readonly controllers: () => Iterable<ControllerName>;
   readonly log: (line: Readonly<Record<string, unknown>>) => void;
@@ -29,8 +30,7 @@ export interface PlatformCheck {
 }
 
 /** The delay before the next check while something is wrong: doubled each time, up to a minute. */
-const SHORTEST_MS = 1_000;
-const LONGEST_MS = 60_000;
+const BACK_OFF = { baseMs: 1_000, limitMs: 60_000 };
 
 /** The delay before the next check while all is well: permissions and functions are rarely removed. */
 const WELL_MS = 5 * 60_000;
@@ -50,7 +50,7 @@ export function checkPlatform(options: PlatformCheckOptions): PlatformCheck {
       const controllers = [...new Set(options.controllers())];
       if (controllers.length > 0) await look(controllers);
       failures = state?.reachable ? 0 : failures + 1;
-      const backOffMs = Math.min(LONGEST_MS, SHORTEST_MS * 2 ** Math.min(failures - 1, 20));
+      const backOffMs = getBackOffMs(BACK_OFF, failures - 1);
       await pause(clock, state?.reachable ? WELL_MS : backOffMs * (0.75 + random() / 4), closing.signal);
     }
   }
@@ -80,7 +80,7 @@ export function checkPlatform(options: PlatformCheckOptions): PlatformCheck {
   };
 }
 
-function buildPlatformState(faults: readonly PlatformIssue[]): PlatformState {
+function buildPlatformState(faults: readonly Reason[]): PlatformState {
   if (faults.length === 0) return { reachable: true, message: "the functions can be invoked" };
   return {
     reachable: false,

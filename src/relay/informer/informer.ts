@@ -1,3 +1,4 @@
+import type { Reason } from "#core/reason.ts";
 import { formatFollowedPath, type ObjectName, type Resource } from "#core/resources/resource.ts";
 import type { LimitInForce, LimitName } from "#kube/client/errors.ts";
 import type { Transport } from "#kube/client/transport.ts";
@@ -63,14 +64,9 @@ export interface InformerOptions {
 export type InformerNote =
   | { readonly kind: "watch"; readonly note: WatchNote }
   /** An object that was requested by name was read, or the read failed. */
-  | ({ readonly kind: "read"; readonly failure: Failure | undefined } & ObjectName)
+  | ({ readonly kind: "read"; readonly failure: Reason | undefined } & ObjectName)
   /** A pass over all objects ended. */
   | { readonly kind: "refreshed"; readonly objects: number; readonly durationMs: number };
-
-interface Failure {
-  readonly code: string;
-  readonly message: string;
-}
 
 /** One resource of one cluster, listed and watched once for all subscribers. */
 export interface Informer {
@@ -87,7 +83,7 @@ export interface Informer {
   /** Returns whether the connection was lost and nothing has arrived since. */
   isLost(): boolean;
   /** Returns why the informer is not ready; undefined when nothing failed. */
-  failure(): Failure | undefined;
+  failure(): Reason | undefined;
   /** Returns the limits in force, each once. */
   limited(): readonly LimitInForce[];
   /** Reads objects by name and reports them to the subscribers. */
@@ -107,7 +103,7 @@ export function startInformer(options: InformerOptions): Informer {
   const looks = subscribers.map((each) => each.resyncs).filter((each) => each !== undefined);
   let listed = false;
   let opened = false;
-  let failure: Failure | undefined;
+  let failure: Reason | undefined;
   let heardMs = 0;
   let isLost = false;
   const limits = new Map<LimitName, LimitInForce>();

@@ -2,16 +2,16 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { LambdaClientConfig } from "@aws-sdk/client-lambda";
 import { afterEach, expect, test } from "vitest";
+import type { Reason } from "#core/reason.ts";
 import { startLambda } from "#emulators/lambda/server.ts";
 import { createLambdaInvoker } from "#platforms/lambda/invoker.ts";
-import type { PlatformIssue } from "#platforms/platform.ts";
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-async function dryRun(endpoint: string, client: LambdaClientConfig = {}): Promise<PlatformIssue | undefined> {
+async function dryRun(endpoint: string, client: LambdaClientConfig = {}): Promise<Reason | undefined> {
   const invoker = createLambdaInvoker({
     functionName: () => "ccm-node",
     functionTimeoutMs: 1_000,

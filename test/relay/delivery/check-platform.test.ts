@@ -1,19 +1,19 @@
 import { afterEach, expect, test } from "vitest";
 import type { ControllerName } from "#core/event.ts";
-import type { PlatformIssue } from "#platforms/platform.ts";
+import type { Reason } from "#core/reason.ts";
 import { checkPlatform, type PlatformCheck } from "#relay/delivery/check-platform.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 
 const MINUTE_MS = 60_000;
-const denied: PlatformIssue = { code: "Denied", message: "function node: no" };
-const missing: PlatformIssue = { code: "FunctionMissing", message: "function csr: not there" };
+const denied: Reason = { code: "Denied", message: "function node: no" };
+const missing: Reason = { code: "FunctionMissing", message: "function csr: not there" };
 
 let check: PlatformCheck | undefined;
 afterEach(() => check?.close());
 
 function checked(
   controllers: readonly ControllerName[],
-  faults: readonly (readonly [ControllerName, PlatformIssue])[] = [],
+  faults: readonly (readonly [ControllerName, Reason])[] = [],
 ) {
   const clock = createManualClock();
   const world = {
