@@ -1,5 +1,6 @@
 import type { JwtAuthenticator } from "#core/authentication/configuration.ts";
 import { checkIssuerUrl } from "#core/authentication/trust.ts";
+import type { FlagFault } from "#core/flags.ts";
 
 /**
  * kube-apiserver's flags for one OpenID Connect issuer, which it rejects together with a file; undefined for
@@ -20,12 +21,6 @@ export interface OidcFlags {
   readonly certificateAuthority?: string | undefined;
 }
 
-/** One error, with the flag that causes it. */
-export interface FlagError {
-  readonly name: string;
-  readonly message: string;
-}
-
 /** The entry that accepts the same tokens as the flags, and the parts of the flags that it cannot express. */
 export type TranslatedFlags =
   | {
@@ -33,7 +28,7 @@ export type TranslatedFlags =
       readonly entry: JwtAuthenticator;
       readonly notes: readonly string[];
     }
-  | { readonly kind: "faults"; readonly faults: readonly FlagError[] };
+  | { readonly kind: "faults"; readonly faults: readonly FlagFault[] };
 
 /** Translates flags to an entry, as kube-apiserver itself does. */
 export function translateOidcFlags(flags: OidcFlags): TranslatedFlags {
@@ -87,18 +82,18 @@ function getUsernamePrefix(given: string, claim: string, issuerUrl: string): str
   return given === "" && claim !== "email" ? `${issuerUrl}#` : given;
 }
 
-function checkRequiredFlag(name: string, value: string): FlagError[] {
+function checkRequiredFlag(name: string, value: string): FlagFault[] {
   return value === ""
     ? [{ name, message: "is missing: kube-apiserver needs it with any --oidc-* flag" }]
     : [];
 }
 
-function checkUrl(url: string): FlagError[] {
+function checkUrl(url: string): FlagFault[] {
   const fault = checkIssuerUrl(url);
   return fault === undefined ? [] : [{ name: "--oidc-issuer-url", message: fault }];
 }
 
-function createAlgorithmError(name: string): FlagError {
+function createAlgorithmError(name: string): FlagFault {
   return {
     name: "--oidc-signing-algs",
     message: `${JSON.stringify(name)} is not one of ${ALGORITHMS.join(", ")}`,
@@ -107,13 +102,13 @@ function createAlgorithmError(name: string): FlagError {
 
 interface RequiredClaims {
   readonly claims: readonly { readonly claim: string; readonly requiredValue: string }[];
-  readonly faults: readonly FlagError[];
+  readonly faults: readonly FlagFault[];
 }
 
 /** Ignores blanks around claim and value; the last value of a claim wins. */
 function parseRequiredClaims(pairs: readonly string[]): RequiredClaims {
   const values = new Map<string, string>();
-  const faults: FlagError[] = [];
+  const faults: FlagFault[] = [];
   for (const pair of pairs) {
     const at = pair.indexOf("=");
     const claim = pair.slice(0, Math.max(at, 0)).trim();
