@@ -10,10 +10,11 @@ import { readError } from "#clouds/digitalocean/read-list.ts";
 import { checkRegionSlug, REGIONS_PATH } from "#clouds/digitalocean/requests.ts";
 import { createAuthorizer } from "#clouds/http/authorizer.ts";
 import { buildUnansweredFault, classify } from "#clouds/http/classify.ts";
-import { createHttpClient, type HttpAnswer } from "#clouds/http/client.ts";
+import { createHttpClient } from "#clouds/http/client.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { type CheckResult, reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
+import { memoizeByKey } from "#core/memoize.ts";
 
 /** One page is enough for a check. */
 const PAGE_SIZE = 200;
@@ -34,20 +35,13 @@ export async function diagnoseDigitalOcean(
   const client = createHttpClient(config.apiURL ?? DEFAULT_API_URL);
   const tag = dropletTag === undefined ? "" : `&tag_name=${encodeURIComponent(dropletTag)}`;
   const dropletsPath = `/v2/droplets?per_page=${PAGE_SIZE}${tag}`;
-  const requests = new Map<string, Promise<{ readonly answer: HttpAnswer; readonly at: number }>>();
 
-  async function send(path: string, signal: AbortSignal) {
+  /** Reads each path only once. */
+  const readOnce = memoizeByKey(async (path: string, signal: AbortSignal) => {
     const headers = { accept: "application/json", authorization: await authorize() };
     const answer = await client.send({ method: "GET", path, headers }, signal);
     return { answer, at: Date.now() };
-  }
-
-  /** Reads each path only once. */
-  function readOnce(path: string, signal: AbortSignal) {
-    const request = requests.get(path) ?? send(path, signal);
-    requests.set(path, request);
-    return request;
-  }
+  });
 
   async function readPath(path: string, signal: AbortSignal): Promise<Outcome<unknown>> {
     const template = `GET ${path.replace(/\?.*$/, "")}`;

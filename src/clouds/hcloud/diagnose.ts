@@ -12,6 +12,7 @@ import type { Outcome } from "#clouds/http/outcome.ts";
 import { ok } from "#clouds/outcome.ts";
 import type { Environment, LoadCloudOptions } from "#clouds/provider.ts";
 import { reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
+import { memoize } from "#core/memoize.ts";
 
 /** One page is enough for a check. */
 const PAGE_SIZE = 50;
@@ -32,14 +33,12 @@ export async function diagnoseHcloud(
   await authorize();
   const url = config.endpoint ?? DEFAULT_ENDPOINT;
   const hetzner = createDoctorApi({ url, sign: createSigner(authorize), readError });
-  let serversRequest: Promise<Outcome<unknown>> | undefined;
 
-  function listServers(signal: AbortSignal): Promise<Outcome<unknown>> {
+  const listServers = memoize((signal: AbortSignal): Promise<Outcome<unknown>> => {
     const filterParameters = labelSelector === undefined ? {} : { label_selector: labelSelector };
     const query = new URLSearchParams({ per_page: String(PAGE_SIZE), sort: "id:asc", ...filterParameters });
-    serversRequest ??= hetzner.get(`/servers?${query}`, SERVERS, signal);
-    return serversRequest;
-  }
+    return hetzner.get(`/servers?${query}`, SERVERS, signal);
+  });
 
   /** Returns the id of the configured network; undefined if none is configured. */
   async function findConfiguredNetwork(signal: AbortSignal): Promise<Outcome<string | undefined>> {

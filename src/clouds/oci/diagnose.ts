@@ -1,6 +1,6 @@
 import type { Diagnosis } from "#clouds/diagnosis.ts";
 import { buildUnansweredFault, classify } from "#clouds/http/classify.ts";
-import { createHttpClient, type HttpAnswer } from "#clouds/http/client.ts";
+import { createHttpClient } from "#clouds/http/client.ts";
 import { buildDependencies } from "#clouds/http/cloud-options.ts";
 import { buildBaseUrls, createOciApis } from "#clouds/oci/api.ts";
 import type { OciCloudConfig } from "#clouds/oci/config.ts";
@@ -12,6 +12,7 @@ import { readErrorAt } from "#clouds/oci/read-error.ts";
 import { signRequests } from "#clouds/oci/sign.ts";
 import type { LoadCloudOptions } from "#clouds/provider.ts";
 import { type CheckResult, reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
+import { memoizeByKey } from "#core/memoize.ts";
 
 /** One page is enough for a check. */
 const PAGE_SIZE = 500;
@@ -30,9 +31,9 @@ export async function diagnoseOci(
   const apis = createOciApis(config, key, { ...buildDependencies({}), clusterName: options.clusterName });
   const readError = readErrorAt(Date.now);
   const client = createHttpClient(url);
-  const requests = new Map<string, Promise<{ readonly answer: HttpAnswer; readonly at: number }>>();
 
-  async function send(path: string, signal: AbortSignal) {
+  /** Reads each path only once. */
+  const readOnce = memoizeByKey(async (path: string, signal: AbortSignal) => {
     const request = { method: "GET", path: `/20160918${path}`, body: undefined } as const;
     const { headers } = await sign(request);
     const answer = await client.send(
@@ -40,14 +41,7 @@ export async function diagnoseOci(
       signal,
     );
     return { answer, at: Date.now() };
-  }
-
-  /** Reads each path only once. */
-  function readOnce(path: string, signal: AbortSignal) {
-    const request = requests.get(path) ?? send(path, signal);
-    requests.set(path, request);
-    return request;
-  }
+  });
 
   async function get(path: string, template: string, signal: AbortSignal) {
     try {

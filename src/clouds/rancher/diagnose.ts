@@ -8,6 +8,7 @@ import { type RancherCloudConfig, TOKEN_VARIABLE } from "#clouds/rancher/config.
 import { ApiGroup, CLUSTER_LABEL, Machine, MachinesPage } from "#clouds/rancher/list-machines.ts";
 import { readError } from "#clouds/rancher/read-error.ts";
 import { reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
+import { memoize } from "#core/memoize.ts";
 import { readAuthority } from "#platforms/secrets/read-secret.ts";
 
 /**
@@ -34,12 +35,7 @@ export async function diagnoseRancher(
     readError,
     authority: await readAuthority(server.caFile),
   });
-  let groupRequest: Promise<Outcome<unknown>> | undefined;
-
-  function readGroup(signal: AbortSignal): Promise<Outcome<unknown>> {
-    groupRequest ??= management.get(GROUP, `GET ${GROUP}`, signal);
-    return groupRequest;
-  }
+  const readGroup = memoize((signal: AbortSignal) => management.get(GROUP, `GET ${GROUP}`, signal));
 
   function listMachines(version: string, signal: AbortSignal): Promise<Outcome<unknown>> {
     const query = new URLSearchParams({ labelSelector: `${CLUSTER_LABEL}=${cluster}`, limit: "500" });

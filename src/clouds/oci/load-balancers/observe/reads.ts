@@ -15,6 +15,7 @@ import {
 } from "#clouds/oci/load-balancers/state.ts";
 import { isNotFound } from "#clouds/oci/read-error.ts";
 import { fault, ok } from "#clouds/outcome.ts";
+import { memoizeByKey } from "#core/memoize.ts";
 
 /** A work request of network load balancers, in a compartment's list. */
 const NetworkWorkRequest = z.object({
@@ -49,13 +50,10 @@ export interface Reads {
 }
 
 export function createReads(apis: OciApis, callContext: CallContext): Reads {
-  const requests = new Map<string, Promise<Outcome<unknown>>>();
-  const readOnce = <Value>(key: string, read: () => Promise<Outcome<Value>>): Promise<Outcome<Value>> => {
-    const request = requests.get(key) ?? read();
-    requests.set(key, request);
+  const readKey = memoizeByKey((_key: string, read: () => Promise<Outcome<unknown>>) => read());
+  const readOnce = <Value>(key: string, read: () => Promise<Outcome<Value>>): Promise<Outcome<Value>> =>
     // Each key always stores one type of value.
-    return request as Promise<Outcome<Value>>;
-  };
+    readKey(key, read) as Promise<Outcome<Value>>;
   const listEntries = <Value>(service: OciService, operation: string, path: string, item: z.ZodType<Value>) =>
     readOnce(path, async (): Promise<Outcome<readonly Value[]>> => {
       const template = `GET ${path.replace(/\?.*/, "").replace(/ocid1[^/]+/, "{id}")}`;

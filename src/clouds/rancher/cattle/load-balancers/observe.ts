@@ -18,6 +18,7 @@ import {
   IMAGE_SETTING,
   STACK,
 } from "#clouds/rancher/cattle/load-balancers/state.ts";
+import { memoize, memoizeByKey } from "#core/memoize.ts";
 import type { LoadBalancerQuestion } from "#core/service/model.ts";
 
 /** Facts that all Services of a batch share. */
@@ -181,21 +182,4 @@ async function listCollection<Item extends Parameters<Cattle["list"]>[2]>(
 ) {
   const link = await cattle.readCollectionLink(type, callContext);
   return link.kind === "fault" ? link : cattle.list(link.value, query, item, callContext);
-}
-
-function memoize<Value>(read: () => Promise<Value>): () => Promise<Value> {
-  let value: Promise<Value> | undefined;
-  return () => {
-    value ??= read();
-    return value;
-  };
-}
-
-function memoizeByKey<Key, Value>(read: (key: Key) => Promise<Value>): (key: Key) => Promise<Value> {
-  const values = new Map<Key, Promise<Value>>();
-  return (key) => {
-    const value = values.get(key) ?? read(key);
-    values.set(key, value);
-    return value;
-  };
 }
