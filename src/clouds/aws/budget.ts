@@ -1,5 +1,6 @@
 import { AWS_QUOTAS, getQuotaName, type Operation, type Quota, type QuotaName } from "#clouds/aws/quotas.ts";
 import { createShares } from "#clouds/invocation-shares.ts";
+import { getAccrualMs, refillBucket, type TokenBucket } from "#core/token-bucket.ts";
 
 /**
  * Maximum time that a request waits for its token. If the wait would be longer, it fails at once and is
@@ -51,7 +52,7 @@ export function createBudget(now: () => number, quotas = AWS_QUOTAS): Budget {
     const share = shares.getCurrent();
     const bucket = buckets.get(name) ?? createFullBucket(quotas[name], share, now());
     buckets.set(name, bucket);
-    refillBucket(bucket, quotas[name], share, now());
+    settleBucket(bucket, quotas[name], share, now());
     return bucket;
   };
   /** `queuedCount` requests are ahead in the queue; their tokens are reserved although they still wait. */
@@ -59,7 +60,7 @@ export function createBudget(now: () => number, quotas = AWS_QUOTAS): Budget {
     const bucket = getBucket(name);
     const missing = queuedCount + 1 - bucket.tokens;
     if (missing > 0)
-      return Math.ceil((missing * 1000) / (quotas[name].refillPerSecond * shares.getCurrent() * bucket.rate));
+      return getAccrualMs(missing, quotas[name].refillPerSecond * shares.getCurrent() * bucket.rate);
     bucket.tokens -= 1;
     return undefined;
   };
@@ -89,7 +90,7 @@ export function createBudget(now: () => number, quotas = AWS_QUOTAS): Budget {
       const { wholeBurst = 1, refillPerSecond } = quotas[name];
       const missing =
         Math.min(wholeBurst, computeBucketSize(quotas[name], shares.getCurrent())) - bucket.tokens;
-      const waitMs = Math.ceil((missing * 1000) / (refillPerSecond * shares.getCurrent() * bucket.rate));
+      const waitMs = getAccrualMs(missing, refillPerSecond * shares.getCurrent() * bucket.rate);
       return waitMs > withinMs ? waitMs : undefined;
     },
     recordThrottle(operation) {
@@ -119,13 +120,11 @@ const RECOVERY_PER_SECOND = 0.05;
 /** The slow recovery per second beyond the knee, where the next throttle is likely. */
 const PROBING_PER_SECOND = 1 / 120;
 
-interface Bucket {
-  tokens: number;
+interface Bucket extends TokenBucket {
   rate: number;
   /** The rate from which recovery is slow. */
   knee: number;
   readonly queue: Set<Reservation>;
-  refilledAt: number;
   halvedAt: number;
 }
 
@@ -145,12 +144,11 @@ function computeBucketSize(quota: Quota, share: number): number {
   return Math.max(quota.wholeBurst ?? 1, quota.burst * share);
 }
 
-function refillBucket(bucket: Bucket, quota: Quota, share: number, at: number): void {
+function settleBucket(bucket: Bucket, quota: Quota, share: number, at: number): void {
   const seconds = Math.max(0, at - bucket.refilledAt) / 1000;
-  const tokens = bucket.tokens + seconds * quota.refillPerSecond * share * bucket.rate;
-  bucket.tokens = Math.min(computeBucketSize(quota, share), tokens);
+  const perSecond = quota.refillPerSecond * share * bucket.rate;
+  refillBucket(bucket, { burst: computeBucketSize(quota, share), perSecond }, at);
   bucket.rate = computeRecoveredRate(bucket, seconds);
-  bucket.refilledAt = at;
 }
 
 function computeRecoveredRate({ rate, knee }: Bucket, seconds: number): number {

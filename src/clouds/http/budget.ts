@@ -1,5 +1,6 @@
 import type { HttpAnswer } from "#clouds/http/client.ts";
 import { createShares } from "#clouds/invocation-shares.ts";
+import { getAccrualMs, refillBucket } from "#core/token-bucket.ts";
 
 /** A token bucket's size and refill. */
 export interface Quota {
@@ -35,8 +36,7 @@ export interface Budget {
  * the server's quota below which it counts as low.
  */
 export function createBudget(quota: Quota, reserve: number, now: () => number): Budget {
-  let tokens = quota.burst;
-  let settledAt = now();
+  const bucket = { tokens: quota.burst, refilledAt: now() };
   let pausedUntil = Number.NEGATIVE_INFINITY;
   /**
    * The rest of the quota in multiples of the reserve, by the server's last answer, and how long that is
@@ -46,14 +46,12 @@ export function createBudget(quota: Quota, reserve: number, now: () => number): 
   let validUntil = Number.NEGATIVE_INFINITY;
 
   const settle = (): void => {
-    const at = now();
-    const share = shares.getCurrent();
-    const accrued = (Math.max(0, at - settledAt) / 1000) * quota.refillPerSecond * share;
     // At least one token, however small the share; otherwise no request could ever be sent.
-    tokens = Math.min(Math.max(1, quota.burst * share), tokens + accrued);
-    settledAt = at;
+    const burst = Math.max(1, quota.burst * shares.getCurrent());
+    refillBucket(bucket, { burst, perSecond: getTokensPerSecond() }, now());
   };
   const shares = createShares(settle);
+  const getTokensPerSecond = (): number => quota.refillPerSecond * shares.getCurrent();
 
   return {
     enter: shares.enter,
@@ -61,8 +59,8 @@ export function createBudget(quota: Quota, reserve: number, now: () => number): 
       settle();
       const pauseMs = pausedUntil - now();
       if (pauseMs > 0) return Math.ceil(pauseMs);
-      if (tokens < 1) return Math.ceil(((1 - tokens) * 1000) / (quota.refillPerSecond * shares.getCurrent()));
-      tokens -= 1;
+      if (bucket.tokens < 1) return getAccrualMs(1 - bucket.tokens, getTokensPerSecond());
+      bucket.tokens -= 1;
       return undefined;
     },
     observe({ limit, remaining, resetMs, retryAfterMs }, throttled) {
@@ -70,11 +68,11 @@ export function createBudget(quota: Quota, reserve: number, now: () => number): 
       const at = now();
       const resetInMs = Math.min(MAX_PAUSE_MS, resetMs ?? DEFAULT_PAUSE_MS);
       if (throttled) {
-        tokens = 0;
+        bucket.tokens = 0;
         pausedUntil = Math.max(pausedUntil, at + Math.min(MAX_PAUSE_MS, retryAfterMs ?? resetInMs));
       }
       if (remaining === undefined) return;
-      tokens = Math.min(tokens, remaining);
+      bucket.tokens = Math.min(bucket.tokens, remaining);
       const lowMark = Math.min(reserve, (limit ?? Number.POSITIVE_INFINITY) / 10);
       // Without requests nothing new is known, so the value is valid until the quota grows again.
       remainingTimes = remaining / lowMark;

@@ -1,3 +1,4 @@
+import { refillBucket } from "#core/token-bucket.ts";
 import type { FollowBounds, LimitsInForce } from "#kube/follow/bounds.ts";
 import { type Clock, createYieldToEventLoop, pause } from "#kube/follow/clock.ts";
 
@@ -27,9 +28,8 @@ const RELEASED_AFTER_MS = 2_000;
 
 /** Creates a limiter with a full burst. */
 export function createWatchRateLimiter(clock: Clock, eventsPerSecond: number): WatchRateLimiter {
-  let room = eventsPerSecond * BURST_SECONDS;
-  let burst = room;
-  let seenMs = clock.now();
+  let burst = eventsPerSecond * BURST_SECONDS;
+  const bucket = { tokens: burst, refilledAt: clock.now() };
   let known = 0;
   let mostKnown = 0;
   let waitingSinceMs = 0;
@@ -38,10 +38,9 @@ export function createWatchRateLimiter(clock: Clock, eventsPerSecond: number): W
   return {
     take(bytes) {
       const nowMs = clock.now();
-      room = Math.min(burst, room + ((nowMs - seenMs) / 1_000) * eventsPerSecond);
-      seenMs = nowMs;
-      room -= Math.max(1, bytes / BYTES_PER_EVENT);
-      const debtMs = (-room / eventsPerSecond) * 1_000;
+      refillBucket(bucket, { burst, perSecond: eventsPerSecond }, nowMs);
+      bucket.tokens -= Math.max(1, bytes / BYTES_PER_EVENT);
+      const debtMs = (-bucket.tokens / eventsPerSecond) * 1_000;
       if (debtMs < SHORTEST_WAIT_MS) return 0;
       if (nowMs - waitedMs > RELEASED_AFTER_MS) waitingSinceMs = nowMs;
       waitedMs = nowMs + debtMs;
@@ -50,10 +49,10 @@ export function createWatchRateLimiter(clock: Clock, eventsPerSecond: number): W
     count(change) {
       known += change;
       if (known <= mostKnown) return;
-      // Only new maximums add room: objects that come and go do not.
+      // Only new maximums add tokens: objects that come and go do not.
       mostKnown = known;
       burst += BURST_PER_OBJECT;
-      room += BURST_PER_OBJECT;
+      bucket.tokens += BURST_PER_OBJECT;
     },
     isHeld() {
       const nowMs = clock.now();

@@ -1,4 +1,5 @@
 import { formatJsonLine, sanitizeFacts } from "#core/log-text.ts";
+import { refillBucket } from "#core/token-bucket.ts";
 import type { LimitInForce } from "#kube/client/errors.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import type { OutcomeLine } from "#relay/report/outcome-line.ts";
@@ -119,18 +120,15 @@ interface Tokens {
 }
 
 function createTokens(perSecond: number, clock: Clock): Tokens {
-  const most = perSecond * BURST_SECONDS;
-  let tokens = most;
-  let filledMs = clock.now();
+  const burst = perSecond * BURST_SECONDS;
+  const bucket = { tokens: burst, refilledAt: clock.now() };
   return {
     areThere(part) {
-      const nowMs = clock.now();
-      tokens = Math.min(most, tokens + ((nowMs - filledMs) / 1_000) * perSecond);
-      filledMs = nowMs;
-      return tokens >= Math.max(1, most * part);
+      refillBucket(bucket, { burst, perSecond }, clock.now());
+      return bucket.tokens >= Math.max(1, burst * part);
     },
     take(count) {
-      tokens -= count;
+      bucket.tokens -= count;
     },
   };
 }
