@@ -1,6 +1,7 @@
 import type { Cluster } from "#config/cluster.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
 import { selectSignInKey, signIn } from "#config/sign-in.ts";
+import { setNewest } from "#core/bounded-map.ts";
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
 import type { JudgeAddress } from "#kube/client/judged-lookup.ts";
 import type { Transport } from "#kube/client/transport.ts";
@@ -65,22 +66,16 @@ export function createBoundedCache<Value>(
   limit: number,
   discard: (value: Value) => Promise<void>,
 ): BoundedCache<Value> {
-  // A Map keeps insertion order, so its first key is the least recently used.
   const values = new Map<string, Promise<Value>>();
   return {
     get(key, make) {
       const value = values.get(key) ?? make();
-      values.delete(key);
-      values.set(key, value);
+      const evicted = setNewest(values, key, value, limit);
       value.catch(() => {
         if (values.get(key) === value) values.delete(key);
       });
-      for (const [oldestKey, oldest] of values) {
-        if (values.size <= limit) break;
-        values.delete(oldestKey);
-        // A value that cannot be closed is already closed.
-        oldest.then(discard).catch(() => undefined);
-      }
+      // A value that cannot be closed is already closed.
+      for (const each of evicted) each.then(discard).catch(() => undefined);
       return value;
     },
   };

@@ -1,3 +1,4 @@
+import { setNewest } from "#core/bounded-map.ts";
 import type { Observation } from "#core/capability.ts";
 import { HoldingsState } from "#core/service/holdings.ts";
 import {
@@ -49,7 +50,8 @@ export function createReservationLedger(nowMs: () => number): ReservationLedger 
   /** One claim of a cluster at a time: two that list at once would grant the same reservations. */
   const last = new Map<string, Promise<unknown>>();
 
-  const keep = (cluster: string, state: ReservationState): void => remember(states, cluster, state);
+  const keep = (cluster: string, state: ReservationState): void =>
+    void setNewest(states, cluster, state, MAX_CLUSTERS);
 
   function grant(claim: ReservationClaim): Extract<Reservations, { kind: "counted" }> | undefined {
     const { cluster, requests, settings } = claim;
@@ -65,7 +67,7 @@ export function createReservationLedger(nowMs: () => number): ReservationLedger 
   /** A sender without this number, such as a sweep, does not enlarge the cluster's part. */
   function accountClusters({ cluster, accountClusters: told }: ReservationClaim): number | undefined {
     const known = told ?? sharing.get(cluster);
-    if (known !== undefined) remember(sharing, cluster, known);
+    if (known !== undefined) setNewest(sharing, cluster, known, MAX_CLUSTERS);
     return known;
   }
 
@@ -109,14 +111,6 @@ export function createReservationLedger(nowMs: () => number): ReservationLedger 
       if (listed.success) keep(cluster, listReservations(listed.data.holdings, states.get(cluster), atMs));
     },
   };
-}
-
-/** Keeps the most recently used values. */
-function remember<Value>(values: Map<string, Value>, cluster: string, value: Value): void {
-  values.delete(cluster);
-  values.set(cluster, value);
-  const [oldest] = values.keys();
-  if (values.size > MAX_CLUSTERS && oldest !== undefined) values.delete(oldest);
 }
 
 const NOTHING: Reservations = { kind: "counted", granted: new Set(), rejected: new Map() };

@@ -8,6 +8,7 @@ import { isClusterInstance, isForgotten } from "#clouds/aws/resolution.ts";
 import { createSession } from "#clouds/aws/session.ts";
 import type { CloudError } from "#clouds/outcome.ts";
 import { sleepFor } from "#clouds/sleep.ts";
+import { setNewest } from "#core/bounded-map.ts";
 
 /** Which of the given clusters own an instance. */
 export type InstanceLocation =
@@ -45,17 +46,12 @@ export function createLocator(): Locator {
     const key = formatCredentialsKey(cluster);
     const cached = clients.get(key);
     if (cached !== undefined) return cached;
-    for (const [oldest, client] of clients) {
-      if (clients.size < MAX_CLIENTS) break;
-      clients.delete(oldest);
-      client.close();
-    }
     const name = cluster.clusterName ?? cluster.region;
     const client = createEc2(
       cluster.region,
       createClusterCredentials(cluster, { name, purpose: "ec2-events" }, Date.now),
     );
-    clients.set(key, client);
+    for (const oldest of setNewest(clients, key, client, MAX_CLIENTS)) oldest.close();
     return client;
   }
 

@@ -1,6 +1,7 @@
 import type { Fault, Outcome } from "#clouds/aws/errors.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { fault, ok } from "#clouds/outcome.ts";
+import { createExpiringMap } from "#core/bounded-map.ts";
 import { splitIntoChunks } from "#core/chunks.ts";
 
 /**
@@ -23,8 +24,8 @@ export interface Topology {
 export function createTopology(pattern: string, now: () => number): Topology {
   const typePattern = new RegExp(pattern);
   let refusedUntil = Number.NEGATIVE_INFINITY;
-  const unpositionedIds = createMemory(now, NEGATIVE_MS);
-  const unknownIds = createMemory(now, UNKNOWN_MS);
+  const unpositionedIds = createExpiringMap<string, true>({ ttlMs: NEGATIVE_MS, limit: MAX_REMEMBERED, now });
+  const unknownIds = createExpiringMap<string, true>({ ttlMs: UNKNOWN_MS, limit: MAX_REMEMBERED, now });
 
   const requestLabels = async (
     ids: string[],
@@ -65,14 +66,14 @@ export function createTopology(pattern: string, now: () => number): Topology {
           for (const id of chunk) {
             const labels = answer.value.get(id) ?? {};
             results.set(id, ok(labels));
-            if (Object.keys(labels).length === 0 && now() >= refusedUntil) unpositionedIds.add(id);
+            if (Object.keys(labels).length === 0 && now() >= refusedUntil) unpositionedIds.set(id, true);
           }
           continue;
         }
         const split = answer.fault.unknownIds
           ? splitUnknown(chunk, answer.fault)
           : { unknown: [], others: [] };
-        for (const id of split.unknown) unknownIds.add(id);
+        for (const id of split.unknown) unknownIds.set(id, true);
         for (const id of chunk) results.set(id, answer);
         splits += 1;
         if (splits <= MAX_SPLITS) chunks.unshift(...split.others);
@@ -108,27 +109,8 @@ function splitUnknown(
   return { unknown, others: splitIntoChunks(others, size) };
 }
 
-/** Ids with a fact that is cached for a time. */
-interface Memory {
-  has(id: string): boolean;
-  add(id: string): void;
-}
-
 /** New ids push out the oldest beyond this number. */
 const MAX_REMEMBERED = 10_000;
-
-function createMemory(now: () => number, ttlMs: number): Memory {
-  const expiries = new Map<string, number>();
-  return {
-    has: (id) => (expiries.get(id) ?? Number.NEGATIVE_INFINITY) > now(),
-    add(id) {
-      expiries.delete(id);
-      expiries.set(id, now() + ttlMs);
-      const [oldest] = expiries.keys();
-      if (expiries.size > MAX_REMEMBERED && oldest !== undefined) expiries.delete(oldest);
-    },
-  };
-}
 
 function buildLabels(networkNodes: readonly string[]): Labels {
   return Object.fromEntries(

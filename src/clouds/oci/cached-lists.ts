@@ -2,6 +2,7 @@ import { type CallContext, createMeteredFlight } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import { ok } from "#clouds/outcome.ts";
 import type { SingleFlight } from "#clouds/single-flight.ts";
+import { setNewest } from "#core/bounded-map.ts";
 
 /** The content of a list, and its start in milliseconds of a monotonic clock. */
 export interface ListReading<Value> {
@@ -42,15 +43,6 @@ export function createCachedLists<Value>(
     return created;
   }
 
-  function store(key: string, listed: ListReading<Value>): void {
-    cache.delete(key);
-    cache.set(key, listed);
-    for (const oldest of cache.keys()) {
-      if (cache.size <= MAX_CACHED) break;
-      cache.delete(oldest);
-    }
-  }
-
   const getRecent = (key: string, since: number): ListReading<Value> | undefined => {
     const listed = cache.get(key);
     return listed !== undefined && listed.startedAt >= since ? listed : undefined;
@@ -68,7 +60,8 @@ export function createCachedLists<Value>(
       const { startedAt, outcome } = read;
       if (outcome.kind === "fault") return outcome;
       const listed = { startedAt, value: outcome.value };
-      if ((cache.get(key)?.startedAt ?? Number.NEGATIVE_INFINITY) <= startedAt) store(key, listed);
+      if ((cache.get(key)?.startedAt ?? Number.NEGATIVE_INFINITY) <= startedAt)
+        setNewest(cache, key, listed, MAX_CACHED);
       return ok(listed);
     },
   };

@@ -1,3 +1,5 @@
+import { setNewest } from "#core/bounded-map.ts";
+import { refillBucket, type TokenBucket } from "#core/token-bucket.ts";
 /**
  * Limits the refreshes of controllers that call the cloud each time: a number a second for all clusters of a
  * cloud account.
@@ -36,17 +38,15 @@ const MAX_ACCOUNTS = 1_000;
 
 /** Creates an allowance of which nothing is spent. */
 export function createRefreshAllowance(): RefreshAllowance {
-  const buckets = new Map<string, { readonly tokens: number; readonly atMs: number }>();
+  const buckets = new Map<string, TokenBucket>();
   return {
     take({ controller, quotaKey, perSecond, resyncedMs }, nowMs) {
       const key = `${controller} ${quotaKey}`;
-      const { tokens, atMs } = buckets.get(key) ?? { tokens: BURST, atMs: nowMs };
-      const saved = Math.min(BURST, tokens + (Math.max(0, nowMs - atMs) / 1_000) * perSecond);
-      const isAllowed = saved >= 1 || nowMs - resyncedMs >= LONGEST_MS;
-      buckets.delete(key);
-      buckets.set(key, { tokens: isAllowed ? Math.max(0, saved - 1) : saved, atMs: Math.max(atMs, nowMs) });
-      const [oldest] = buckets.keys();
-      if (buckets.size > MAX_ACCOUNTS && oldest !== undefined) buckets.delete(oldest);
+      const bucket = buckets.get(key) ?? { tokens: BURST, refilledAt: nowMs };
+      refillBucket(bucket, { burst: BURST, perSecond }, nowMs);
+      const isAllowed = bucket.tokens >= 1 || nowMs - resyncedMs >= LONGEST_MS;
+      if (isAllowed) bucket.tokens = Math.max(0, bucket.tokens - 1);
+      setNewest(buckets, key, bucket, MAX_ACCOUNTS);
       return isAllowed;
     },
   };

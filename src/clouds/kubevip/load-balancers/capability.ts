@@ -16,6 +16,7 @@ import {
   NOTHING_OBSERVED,
   type PoolState,
 } from "#clouds/kubevip/load-balancers/pool-state.ts";
+import { createExpiringMap } from "#core/bounded-map.ts";
 import type { ActionAnswer, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import { CONFIG_MAPS, SERVICES } from "#core/resources/resource.ts";
@@ -163,19 +164,10 @@ const MAX_RESERVED = 5_000;
  * written.
  */
 function createReservations(now: () => number): Reservations {
-  const held = new Map<string, Reservation & { readonly untilMs: number }>();
+  const held = createExpiringMap<string, Reservation>({ ttlMs: HELD_MS, limit: MAX_RESERVED, now });
   return {
-    listOthers(uid) {
-      const nowMs = now();
-      for (const [key, { untilMs }] of held) if (untilMs <= nowMs) held.delete(key);
-      return [...held.values()].filter((each) => each.uid !== uid);
-    },
-    reserve(reserved) {
-      held.delete(reserved.uid);
-      held.set(reserved.uid, { ...reserved, untilMs: now() + HELD_MS });
-      const [oldest] = held.keys();
-      if (held.size > MAX_RESERVED && oldest !== undefined) held.delete(oldest);
-    },
-    drop: (uid) => void held.delete(uid),
+    listOthers: (uid) => held.values().filter((each) => each.uid !== uid),
+    reserve: (reserved) => held.set(reserved.uid, reserved),
+    drop: (uid) => held.delete(uid),
   };
 }
