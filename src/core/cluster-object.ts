@@ -1,7 +1,6 @@
 import * as z from "zod";
-import { parseObject } from "#core/parse-object.ts";
 import { NAMESPACES } from "#core/resources/resource.ts";
-import type { Watch } from "#core/watch.ts";
+import { parseObject, type Watch } from "#core/watch.ts";
 
 /**
  * The object that represents a whole cluster for a controller: a namespace that every cluster has and that

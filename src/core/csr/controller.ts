@@ -14,9 +14,8 @@ import {
   MAX_AGE_SECONDS,
   retryAfterIssue,
 } from "#core/csr/issues.ts";
-import { findRequestingNode } from "#core/csr/related-node.ts";
 import { buildRequestWarnings, limitRequestWarnings } from "#core/csr/request-warnings.ts";
-import { csrWatch } from "#core/csr/watch.ts";
+import { csrWatch, findRequestingNode } from "#core/csr/watch.ts";
 import type { ApproveWrite, ClusterEvent, Decision } from "#core/decision.ts";
 import { leaveUnchanged, planEach, skip, toReference } from "#core/decisions.ts";
 import type { Instance, InstanceAnswer } from "#core/instance.ts";

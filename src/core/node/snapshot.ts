@@ -1,7 +1,6 @@
 import { INSTANCE_ANNOTATION, LABEL_PAIRS, PROVIDED_NODE_IP_ANNOTATION } from "#core/contracts.ts";
 import { Node, type NodeCondition } from "#core/node/node.ts";
-import { parseObject } from "#core/parse-object.ts";
-import type { ParsedObject } from "#core/watch.ts";
+import { type ParsedObject, parseObject } from "#core/watch.ts";
 
 /** Parses a whole node or its snapshot; never throws. */
 export function parseNode(value: unknown): ParsedObject<Node> {

@@ -15,7 +15,7 @@ import { applyOperations } from "#core/json-patch.ts";
 import { SERVICES } from "#core/resources/resource.ts";
 import { countHolders } from "#core/service/creation-order.ts";
 import { decideService } from "#core/service/decide.ts";
-import { isLosingLastTarget } from "#core/service/empty-targets.ts";
+import { hasLostTargets, isLosingLastTarget } from "#core/service/empty-targets.ts";
 import {
   buildWarning,
   describeIssue,
@@ -27,7 +27,6 @@ import {
   measureReservation,
   type ReservationRequest,
 } from "#core/service/load-balancer-quota.ts";
-import { hasLostTargets } from "#core/service/lost-targets.ts";
 import {
   type Issue,
   LOAD_BALANCERS,

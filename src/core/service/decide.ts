@@ -6,7 +6,7 @@ import type { Reason } from "#core/reason.ts";
 import { SERVICES } from "#core/resources/resource.ts";
 import { buildActions, buildAnnotationFacts, changeOr, ELSEWHERE } from "#core/service/changes.ts";
 import { checkDeletionVisibility } from "#core/service/deletion-visibility.ts";
-import { isLosingLastTarget, keepLastTarget } from "#core/service/empty-targets.ts";
+import { isLosingLastTarget, keepLastTarget, keepListedTargets } from "#core/service/empty-targets.ts";
 import { ensureLoadBalancer, finishService } from "#core/service/ensure.ts";
 import { type Retry, rejectWithIssue, retryUnanswered, toReason } from "#core/service/issue-decisions.ts";
 import { IN_PROGRESS, LIMIT_REACHED } from "#core/service/issues.ts";
@@ -16,7 +16,6 @@ import {
   measureReservation,
   type ReachedBound,
 } from "#core/service/load-balancer-quota.ts";
-import { keepListedTargets } from "#core/service/lost-targets.ts";
 import type { Issue, LoadBalancerAnswer, LoadBalancerModel } from "#core/service/model.ts";
 import { getIngress } from "#core/service/needs-work.ts";
 import {

@@ -1,6 +1,5 @@
-import { parseObject } from "#core/parse-object.ts";
 import { Service } from "#core/service/service.ts";
-import type { ParsedObject } from "#core/watch.ts";
+import { type ParsedObject, parseObject } from "#core/watch.ts";
 
 /** Parses a whole Service or its snapshot; never throws. */
 export function parseService(value: unknown): ParsedObject<Service> {
