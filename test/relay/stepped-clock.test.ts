@@ -3,7 +3,7 @@ import { parseLeaseState } from "#core/relay-lease.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
 import { createReadPermits } from "#kube/follow/read-permits.ts";
-import { renewLease } from "#relay/lease/renew-lease.ts";
+import { renewLease } from "#relay/lease/heartbeat.ts";
 import { toMinute } from "#sweep/select.ts";
 import { sweepCluster } from "#sweep/sweep-cluster.ts";
 import { buildCluster, findMinute } from "#test/sweep/sweep-builders.ts";

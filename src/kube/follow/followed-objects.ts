@@ -1,6 +1,12 @@
 import type { FollowBounds, LimitsInForce } from "#kube/follow/bounds.ts";
-import { createMalformedObjects, type MalformedNote } from "#kube/follow/malformed-objects.ts";
-import { getMetadata, isVersion, type ObjectKey, parseObjectKey } from "#kube/follow/object-key.ts";
+import {
+  createMalformedObjects,
+  getMetadata,
+  isVersion,
+  type MalformedNote,
+  type ObjectKey,
+  parseObjectKey,
+} from "#kube/follow/object-key.ts";
 import {
   createObjectStore,
   LARGEST_OBJECT_BYTES,

@@ -12,8 +12,7 @@ import {
 import { type Clock, pause } from "#kube/follow/clock.ts";
 import { createFollowedObjects } from "#kube/follow/followed-objects.ts";
 import { listAll, listVersion } from "#kube/follow/list.ts";
-import type { MalformedNote } from "#kube/follow/malformed-objects.ts";
-import { isOlderVersion, type ObjectKey } from "#kube/follow/object-key.ts";
+import { isOlderVersion, type MalformedNote, type ObjectKey } from "#kube/follow/object-key.ts";
 import type { ObjectStoreHandler } from "#kube/follow/object-store.ts";
 import { createPageSize } from "#kube/follow/page-size.ts";
 import { createFailure, type FailureCode, type RequestFailure } from "#kube/follow/request-failure.ts";

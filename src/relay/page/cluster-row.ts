@@ -2,7 +2,7 @@ import type { ControllerStatus } from "#relay/cluster-relay.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import type { Bucket, ClusterFacts } from "#relay/page/cluster-facts.ts";
 import { html, type Markup } from "#relay/page/html.ts";
-import { HEALTH, type Health } from "#relay/page/legend.ts";
+import { HEALTH, type Health } from "#relay/page/parts.ts";
 import { findRunbook, RUNBOOKS } from "#relay/page/runbooks.ts";
 import type { WaitingCount } from "#relay/report/waiting.ts";
 

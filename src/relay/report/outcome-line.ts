@@ -1,6 +1,6 @@
 import { buildOrphanFacts, type Report } from "#core/report.ts";
 import { ABANDONED } from "#platforms/invoker.ts";
-import type { LeaseOutcome } from "#relay/lease/renew-lease.ts";
+import type { LeaseOutcome } from "#relay/lease/heartbeat.ts";
 import type { RelayNote } from "#relay/report/relay-note.ts";
 
 /** A log line without its time: a level, what happened, and the facts, without secrets. */

@@ -3,7 +3,7 @@ import type { ControllerName } from "#core/event.ts";
 import type { LimitInForce, LimitName } from "#kube/client/errors.ts";
 import type { Delivery } from "#relay/delivery/deliver.ts";
 import type { InformerNote } from "#relay/informer/informer.ts";
-import type { LeaseNote } from "#relay/lease/renew-lease.ts";
+import type { LeaseNote } from "#relay/lease/heartbeat.ts";
 
 import type { MeasuredDelay } from "#relay/report/delays.ts";
 

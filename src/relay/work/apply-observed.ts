@@ -11,12 +11,12 @@ import {
   replaceNext,
   type Work,
 } from "#relay/work/entry.ts";
-import { requeue } from "#relay/work/requeue.ts";
 import {
   isDrift,
   planDriftResync,
   planRelatedResync,
   planSecondResync,
+  requeue,
   type WorkRules,
 } from "#relay/work/resync.ts";
 import type { Conflict } from "#relay/work/types.ts";

@@ -11,8 +11,7 @@ import {
 import { createEntries } from "#relay/work/entries.ts";
 import { createEntry, type Entry, type EntryHistory, type InFlight, type Task } from "#relay/work/entry.ts";
 import { startTask } from "#relay/work/in-flight.ts";
-import { markTooLarge, requestResync, requeue } from "#relay/work/requeue.ts";
-import type { WorkRules } from "#relay/work/resync.ts";
+import { markTooLarge, requestResync, requeue, type WorkRules } from "#relay/work/resync.ts";
 import { applyTimeout, isHalved, settleEntry } from "#relay/work/settle.ts";
 import type {
   Conflict,

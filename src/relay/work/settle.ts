@@ -16,8 +16,7 @@ import {
   type InFlightEntry,
   type SettlementContext,
 } from "#relay/work/in-flight.ts";
-import { requeue } from "#relay/work/requeue.ts";
-import { dropOwnDrift, recordResync, retryResync } from "#relay/work/resync.ts";
+import { dropOwnDrift, recordResync, requeue, retryResync } from "#relay/work/resync.ts";
 import type { Settlement } from "#relay/work/types.ts";
 import { getRetryEnd, getWaitEnd } from "#relay/work/waits.ts";
 
