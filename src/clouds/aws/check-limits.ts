@@ -1,5 +1,5 @@
 import type { AccountLimits, AccountUse } from "#clouds/aws/account-limits.ts";
-import { getLoadBalancerKind } from "#clouds/aws/load-balancers/kind.ts";
+import { getLoadBalancerKind } from "#clouds/aws/load-balancers/measure.ts";
 import { formatLoadBalancerName } from "#clouds/aws/load-balancers/names.ts";
 import { parseProviderID } from "#clouds/aws/provider-id.ts";
 import type { LoadBalancerNeeds } from "#clouds/diagnosis.ts";

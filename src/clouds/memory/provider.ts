@@ -1,5 +1,12 @@
-import { MemoryCloudConfig } from "#clouds/memory/config.ts";
+import * as z from "zod";
 import { defineCloudProvider } from "#clouds/provider.ts";
+
+/** The reference cloud with instances in a JSON file, for tests and trials. */
+export const MemoryCloudConfig = z.strictObject({
+  provider: z.literal("memory"),
+  instancesFile: z.string().min(1),
+});
+export type MemoryCloudConfig = z.output<typeof MemoryCloudConfig>;
 
 export const memory = defineCloudProvider({
   provider: "memory",

@@ -1,8 +1,14 @@
 import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
-import { compareAge, isAttached, readAttachments } from "#clouds/oci/attachments.ts";
 import { hasEnded, type OciInstance, type Vnic, type VnicAttachment } from "#clouds/oci/objects.ts";
-import type { IPv4Field, MemberRequest, MemberSources } from "#clouds/oci/query.ts";
+import {
+  compareAge,
+  type IPv4Field,
+  isAttached,
+  type MemberRequest,
+  type MemberSources,
+  readAttachments,
+} from "#clouds/oci/query.ts";
 import { type LoneVnic, readVnics } from "#clouds/oci/vnics-from-lists.ts";
 import { fault, ok } from "#clouds/outcome.ts";
 

@@ -1,11 +1,16 @@
 import type { CallContext } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
-import { isAttached } from "#clouds/oci/attachments.ts";
 import { listCompartments, type OciCloudConfig } from "#clouds/oci/config.ts";
 import { findByVnic, type VnicSources } from "#clouds/oci/find-by-vnic.ts";
 import { findByName, findInstance, type InstanceList, type Inventory } from "#clouds/oci/inventory.ts";
 import type { OciInstance } from "#clouds/oci/objects.ts";
-import { buildAmbiguousFault, type Query, type Resolution, toFailedResolution } from "#clouds/oci/query.ts";
+import {
+  buildAmbiguousFault,
+  isAttached,
+  type Query,
+  type Resolution,
+  toFailedResolution,
+} from "#clouds/oci/query.ts";
 import { fault } from "#clouds/outcome.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 

@@ -5,7 +5,7 @@ import {
   ORPHANED_TAG,
   parseUidPrefix,
 } from "#clouds/aws/load-balancers/orphans/orphaned-service.ts";
-import { readSharedRules } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
+import { readSharedRules } from "#clouds/aws/load-balancers/orphans/unused-rules.ts";
 import {
   isMadeForCluster,
   isOfAnotherCluster,

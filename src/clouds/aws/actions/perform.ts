@@ -1,5 +1,5 @@
 import { type Api, toJson } from "#clouds/aws/actions/api.ts";
-import { parseAwsError } from "#clouds/aws/actions/parse-aws-error.ts";
+import { parseAwsError } from "#clouds/aws/errors.ts";
 import type { Operation } from "#clouds/aws/quotas.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import type { ActionResult } from "#clouds/cloud.ts";

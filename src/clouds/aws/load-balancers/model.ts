@@ -11,8 +11,7 @@ import { isOwnClassicBalancer } from "#clouds/aws/load-balancers/classic/remove.
 import { getConfiguration } from "#clouds/aws/load-balancers/configuration.ts";
 import { contextFor } from "#clouds/aws/load-balancers/context.ts";
 import { followNodesOnAws } from "#clouds/aws/load-balancers/follow-nodes.ts";
-import { getLoadBalancerKind, TYPE } from "#clouds/aws/load-balancers/kind.ts";
-import { measureBalancer } from "#clouds/aws/load-balancers/measure.ts";
+import { getLoadBalancerKind, measureBalancer, TYPE } from "#clouds/aws/load-balancers/measure.ts";
 import { applyNetworkResult } from "#clouds/aws/load-balancers/network/apply-result.ts";
 import { isOwnBalancer } from "#clouds/aws/load-balancers/network/context.ts";
 import { planNetwork } from "#clouds/aws/load-balancers/network/plan.ts";

@@ -4,7 +4,7 @@ import {
   getNodePortRange,
   type LoadBalancerConfiguration,
 } from "#clouds/aws/load-balancers/configuration.ts";
-import { getLoadBalancerKind } from "#clouds/aws/load-balancers/kind.ts";
+import { getLoadBalancerKind } from "#clouds/aws/load-balancers/measure.ts";
 import { formatLoadBalancerName } from "#clouds/aws/load-balancers/names.ts";
 import { readNetwork } from "#clouds/aws/load-balancers/network/desired-state.ts";
 import type { Issue, LoadBalancerQuestion, LoadBalancerStep } from "#core/service/model.ts";

@@ -1,8 +1,5 @@
 import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
-import {
-  hasLabels,
-  readTargetNodeLabels,
-} from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
+import { hasLabels, readTargetNodeLabels } from "#clouds/aws/load-balancers/annotations/readers.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import { parseProviderID } from "#clouds/aws/provider-id.ts";
 import type { Reason } from "#core/reason.ts";

@@ -3,19 +3,19 @@ import type { ActionResult, Capability, ObservationsResult } from "#clouds/cloud
 import { type ClusterObjects, NO_CLUSTER_OBJECTS, type ObjectFault } from "#clouds/cluster-objects.ts";
 import { createMeter, type Meter } from "#clouds/http/meter.ts";
 import type { KubeVipCloudConfig } from "#clouds/kubevip/config.ts";
-import { choose } from "#clouds/kubevip/load-balancers/choose.ts";
+import {
+  CHOOSE,
+  type ChosenAddresses,
+  choose,
+  NOTHING_OBSERVED,
+  type PoolState,
+} from "#clouds/kubevip/load-balancers/choose.ts";
 import {
   type Holder,
   IMPLEMENTATION_LABEL,
   KUBE_VIP,
   parseHolder,
 } from "#clouds/kubevip/load-balancers/holders.ts";
-import {
-  CHOOSE,
-  type ChosenAddresses,
-  NOTHING_OBSERVED,
-  type PoolState,
-} from "#clouds/kubevip/load-balancers/pool-state.ts";
 import { createExpiringMap } from "#core/bounded-map.ts";
 import type { ActionAnswer, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";

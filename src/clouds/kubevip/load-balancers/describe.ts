@@ -1,4 +1,5 @@
 import type { DescribedLoadBalancer } from "#clouds/diagnosis.ts";
+import type { PoolState } from "#clouds/kubevip/load-balancers/choose.ts";
 import {
   ADDRESSES_ANNOTATION,
   INTERFACE_ANNOTATION,
@@ -6,7 +7,6 @@ import {
   parseAddresses,
 } from "#clouds/kubevip/load-balancers/holders.ts";
 import { selectPool } from "#clouds/kubevip/load-balancers/pool.ts";
-import type { PoolState } from "#clouds/kubevip/load-balancers/pool-state.ts";
 import type { Service } from "#core/service/service.ts";
 
 /** Describes for people what kube-vip gets for a Service, and the pool of its addresses. */

@@ -1,5 +1,12 @@
 import type { KubeVipCloudConfig } from "#clouds/kubevip/config.ts";
-import { choose, isOfPool } from "#clouds/kubevip/load-balancers/choose.ts";
+import {
+  buildAddressRequest,
+  CHOOSE,
+  type ChosenAddresses,
+  choose,
+  isOfPool,
+  type PoolState,
+} from "#clouds/kubevip/load-balancers/choose.ts";
 import {
   ADDRESSES_ANNOTATION,
   arePortsApart,
@@ -16,12 +23,6 @@ import {
   MAX_ADDRESSES,
   parseAddresses,
 } from "#clouds/kubevip/load-balancers/holders.ts";
-import {
-  buildAddressRequest,
-  CHOOSE,
-  type ChosenAddresses,
-  type PoolState,
-} from "#clouds/kubevip/load-balancers/pool-state.ts";
 import { canonicalizeIp } from "#core/cidr.ts";
 import type { Issue, LoadBalancerModel, LoadBalancerStep, ServiceEdit } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";

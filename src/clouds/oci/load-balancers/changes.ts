@@ -9,9 +9,8 @@ import {
   listRuleSets,
   toIpVersion,
 } from "#clouds/oci/load-balancers/bodies.ts";
-import type { DesiredState } from "#clouds/oci/load-balancers/desired-state/desired-state.ts";
+import { type DesiredState, isShaped } from "#clouds/oci/load-balancers/desired-state/desired-state.ts";
 import type { DesiredPort } from "#clouds/oci/load-balancers/desired-state/ports.ts";
-import { isShaped } from "#clouds/oci/load-balancers/desired-state/shape.ts";
 import type { BackendSet, Listener, ObservedBalancer } from "#clouds/oci/load-balancers/state.ts";
 import { ORPHANED_TAG } from "#clouds/oci/load-balancers/tags.ts";
 import { formatCanonicalJson } from "#core/hash.ts";

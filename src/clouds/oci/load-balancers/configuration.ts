@@ -1,4 +1,4 @@
-import type { DefinedTags, FreeformTags } from "#clouds/oci/load-balancers/annotations/tags.ts";
+import type { DefinedTags, FreeformTags } from "#clouds/oci/load-balancers/tags.ts";
 import type { Settings } from "#core/settings.ts";
 
 /** Tags of one type of resources. */

@@ -6,9 +6,9 @@ import {
   readBoolean,
   readEnum,
   readInteger,
+  readTargetNodeLabels,
   readText,
 } from "#clouds/aws/load-balancers/annotations/readers.ts";
-import { readTargetNodeLabels } from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
 import type { ServicePort } from "#core/service/service.ts";
 
 /** The type of a Service's load balancer: of ELB or of ELBv2. */

@@ -1,7 +1,7 @@
 import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import { hasLabels } from "#clouds/aws/load-balancers/annotations/readers.ts";
 import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
-import { hasLabels } from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
 import type { ClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
 import { getTargetInstanceId } from "#clouds/aws/load-balancers/select-target.ts";
 import type { ClassicLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";

@@ -2,10 +2,7 @@ import { createHash } from "node:crypto";
 import type { TargetDescription } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
-import {
-  hasLabels,
-  type TargetNodeLabels,
-} from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
+import { hasLabels, type TargetNodeLabels } from "#clouds/aws/load-balancers/annotations/readers.ts";
 import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import type { Families } from "#clouds/aws/load-balancers/network/ports.ts";

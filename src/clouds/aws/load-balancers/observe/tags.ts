@@ -1,5 +1,4 @@
-import { parseAwsError } from "#clouds/aws/actions/parse-aws-error.ts";
-import type { Fault, Outcome } from "#clouds/aws/errors.ts";
+import { type Fault, type Outcome, parseAwsError } from "#clouds/aws/errors.ts";
 import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
 import { toPairs } from "#clouds/aws/load-balancers/tags.ts";

@@ -18,7 +18,7 @@ import {
   parseGroupUidPrefix,
   parseUidPrefix,
 } from "#clouds/aws/load-balancers/orphans/orphaned-service.ts";
-import { readSharedRules, type SharedRulesState } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
+import { readSharedRules, type SharedRulesState } from "#clouds/aws/load-balancers/orphans/unused-rules.ts";
 import { isOfAnotherCluster, isOwned, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Pairs, SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
 import type { Rule } from "#clouds/aws/load-balancers/vpc/rules.ts";

@@ -10,7 +10,7 @@ import {
 } from "#clouds/annotations/readers.ts";
 import { readLabelSelector } from "#clouds/oci/load-balancers/annotations/label-selector.ts";
 import { readRuleSets } from "#clouds/oci/load-balancers/annotations/rule-sets.ts";
-import { readDefinedTags, readFreeformTags } from "#clouds/oci/load-balancers/annotations/tags.ts";
+import { readDefinedTags, readFreeformTags } from "#clouds/oci/load-balancers/tags.ts";
 import { canonicalizeIp } from "#core/cidr.ts";
 import { parseIp } from "#core/ip.ts";
 

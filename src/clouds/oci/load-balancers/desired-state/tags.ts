@@ -1,10 +1,11 @@
 import type { AnnotationSettings } from "#clouds/oci/load-balancers/annotations/table.ts";
-import type { DefinedTags, FreeformTags } from "#clouds/oci/load-balancers/annotations/tags.ts";
 import type { LoadBalancerConfiguration } from "#clouds/oci/load-balancers/configuration.ts";
 import {
   CLUSTER_TAG,
   CREATED_BY,
   CREATED_BY_TAG,
+  type DefinedTags,
+  type FreeformTags,
   SERVICE_TAG,
   SERVICE_UID_TAG,
 } from "#clouds/oci/load-balancers/tags.ts";

@@ -15,9 +15,9 @@ import {
 import {
   ExternalService,
   LoadBalancerService,
+  PortRule,
   Stack,
-} from "#clouds/rancher/cattle/load-balancers/resources.ts";
-import { PortRule } from "#clouds/rancher/cattle/load-balancers/state.ts";
+} from "#clouds/rancher/cattle/load-balancers/state.ts";
 import type { ActionAnswer, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import { type Holding, HoldingsQuestion } from "#core/service/holdings.ts";

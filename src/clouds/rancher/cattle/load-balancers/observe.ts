@@ -4,19 +4,17 @@ import { fault, ok } from "#clouds/outcome.ts";
 import { type Cattle, Host } from "#clouds/rancher/cattle/client.ts";
 import { parseIps, readAddresses } from "#clouds/rancher/cattle/instance.ts";
 import {
-  Consumer,
-  ExternalService,
-  LoadBalancerService,
-  Setting,
-  Stack,
-} from "#clouds/rancher/cattle/load-balancers/resources.ts";
-import {
   type CattleState,
+  Consumer,
   type External,
+  ExternalService,
   formatBalancerName,
   formatExternalName,
   IMAGE_SETTING,
+  LoadBalancerService,
+  Setting,
   STACK,
+  Stack,
 } from "#clouds/rancher/cattle/load-balancers/state.ts";
 import { memoize, memoizeByKey } from "#core/memoize.ts";
 import type { LoadBalancerQuestion } from "#core/service/model.ts";

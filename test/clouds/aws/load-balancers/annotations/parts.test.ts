@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { hasLabels } from "#clouds/aws/load-balancers/annotations/readers.ts";
 import { isAmong } from "#clouds/aws/load-balancers/annotations/table.ts";
-import { hasLabels } from "#clouds/aws/load-balancers/annotations/target-node-labels.ts";
 import { hashLabels } from "#core/service/state-annotation.ts";
 
 test.each([

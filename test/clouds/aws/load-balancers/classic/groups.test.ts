@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { readSharedRules } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
-import { planUnusedRules } from "#clouds/aws/load-balancers/orphans/unused-rules.ts";
+import { planUnusedRules, readSharedRules } from "#clouds/aws/load-balancers/orphans/unused-rules.ts";
 import { buildPermissions, parsePermissions } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import {
   buildAnnotations,

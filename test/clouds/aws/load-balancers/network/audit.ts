@@ -1,5 +1,4 @@
-import { readSharedRules } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
-import { planUnusedRules } from "#clouds/aws/load-balancers/orphans/unused-rules.ts";
+import { planUnusedRules, readSharedRules } from "#clouds/aws/load-balancers/orphans/unused-rules.ts";
 import { isOfAnotherCluster } from "#clouds/aws/load-balancers/ownership.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
 import type { FakeElbv2 } from "#test/clouds/aws/load-balancers/fake-elbv2.ts";

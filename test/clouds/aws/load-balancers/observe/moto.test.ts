@@ -6,7 +6,7 @@ import {
 } from "@aws-sdk/client-ec2";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { formatLoadBalancerName } from "#clouds/aws/load-balancers/names.ts";
-import type { SharedRulesState } from "#clouds/aws/load-balancers/orphans/shared-rules.ts";
+import type { SharedRulesState } from "#clouds/aws/load-balancers/orphans/unused-rules.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import { parsePermissions } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import {
