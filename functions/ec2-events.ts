@@ -1,5 +1,7 @@
-import { createEc2EventsDependencies } from "#functions/parts/ec2-events/ec2-events-dependencies.ts";
-import { createEc2EventsFunction } from "#functions/parts/ec2-events/ec2-events-function.ts";
+import {
+  createEc2EventsDependencies,
+  createEc2EventsFunction,
+} from "#functions/parts/ec2-events/ec2-events-function.ts";
 
 /**
  * Lambda handler for EC2 state changes from EventBridge: nodes of ending instances are checked at once, not

@@ -1,5 +1,4 @@
-import { createSweepDependencies } from "#functions/parts/sweep-dependencies.ts";
-import { createSweepFunction } from "#functions/parts/sweep-function.ts";
+import { createSweepDependencies, createSweepFunction } from "#functions/parts/sweep-function.ts";
 
 /**
  * Lambda handler of the sweep, invoked every minute: it finds what no relay has delivered and sends it to the

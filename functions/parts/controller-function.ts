@@ -13,7 +13,6 @@ import { getErrorMessage } from "#core/sanitize-text.ts";
 import { type Answers, askCloud, NO_ANSWERS } from "#functions/parts/ask-cloud.ts";
 import { type Batch, createBatch } from "#functions/parts/batch.ts";
 import { carryOut } from "#functions/parts/carry-out.ts";
-import { claimReservations } from "#functions/parts/claim-quota.ts";
 import { type DeferredBatch, deferWrites } from "#functions/parts/defer-writes.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { logReport } from "#functions/parts/log-report.ts";
@@ -30,7 +29,7 @@ import {
   type FunctionContext,
   type PlatformFunction,
 } from "#functions/parts/platform-function.ts";
-import { createReservationLedger } from "#functions/parts/quota-ledger.ts";
+import { claimReservations, createReservationLedger } from "#functions/parts/quota-ledger.ts";
 import { readStop } from "#functions/parts/read-stop.ts";
 import { traceInvocations } from "#functions/parts/trace-invocations.ts";
 

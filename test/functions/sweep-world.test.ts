@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { createSweepDependencies } from "#functions/parts/sweep-dependencies.ts";
+import { createSweepDependencies } from "#functions/parts/sweep-function.ts";
 
 let folder: string;
 beforeEach(async () => {

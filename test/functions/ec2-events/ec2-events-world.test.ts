@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
-import { createEc2EventsDependencies } from "#functions/parts/ec2-events/ec2-events-dependencies.ts";
+import { createEc2EventsDependencies } from "#functions/parts/ec2-events/ec2-events-function.ts";
 import { type FunctionUnderTest, startFunction } from "#test/functions/function-under-test.ts";
 
 let node: FunctionUnderTest;
