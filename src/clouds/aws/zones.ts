@@ -1,7 +1,7 @@
 import { buildAbortedFault, type Fault, type Outcome } from "#clouds/aws/errors.ts";
 import type { Session } from "#clouds/aws/session.ts";
+import { createSingleFlight } from "#clouds/http/single-flight.ts";
 import { fault, ok } from "#clouds/outcome.ts";
-import { createSingleFlight } from "#clouds/single-flight.ts";
 
 /** The label with a node's physical zone: a zone's name differs between accounts, its id does not. */
 export const ZONE_ID_LABEL = "topology.k8s.aws/zone-id";

@@ -1,5 +1,5 @@
 import type { CloudRequest, OnCloudRequest } from "#clouds/cloud.ts";
-import { createSingleFlight, type SingleFlight } from "#clouds/single-flight.ts";
+import { createSingleFlight, type SingleFlight } from "#clouds/http/single-flight.ts";
 import type { CloudUsage } from "#core/report.ts";
 
 /** Counts the requests of one batch to a cloud. */

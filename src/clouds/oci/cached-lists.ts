@@ -1,7 +1,7 @@
 import { type CallContext, createMeteredFlight } from "#clouds/http/meter.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
+import type { SingleFlight } from "#clouds/http/single-flight.ts";
 import { ok } from "#clouds/outcome.ts";
-import type { SingleFlight } from "#clouds/single-flight.ts";
 import { setNewest } from "#core/bounded-map.ts";
 
 /** The content of a list, and its start in milliseconds of a monotonic clock. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createSingleFlight, type SharedCall } from "#clouds/single-flight.ts";
+import { createSingleFlight, type SharedCall } from "#clouds/http/single-flight.ts";
 
 interface Caller {
   readonly name: string;
