@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { memoize } from "#core/memoize.ts";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import { createConnectionCache } from "#functions/parts/connection-cache.ts";
@@ -64,13 +63,19 @@ export function createEc2EventsDependencies(
   const { clusters, judgeAddress } = openDeployedClusters(environment);
   const identity = `ec2-events-${randomBytes(4).toString("hex")}`;
   let events = 0;
+  let aws: ReturnType<Ec2EventsDependencies["aws"]> | undefined;
   return {
     clusters: () => clusters.all(),
     api: createConnectionCache({ role: OWN_NAME, most: MAX_KEPT, answersAlone: false, judgeAddress }),
-    aws: memoize(async () => {
-      const { createLocator, parseInstanceId: instanceIdOf } = await import("#clouds/aws/locate-instance.ts");
-      return { ...createLocator(), instanceIdOf };
-    }),
+    aws() {
+      aws ??= import("#clouds/aws/locate-instance.ts").then(
+        ({ createLocator, parseInstanceId: instanceIdOf }) => ({
+          ...createLocator(),
+          instanceIdOf,
+        }),
+      );
+      return aws;
+    },
     invoker: lambda.openDeployment(environment, OWN_NAME).createInvoker({
       functionName: () => nodeLifecycleWatch.functionName,
       maxInFlight: MAX_SOCKETS,

@@ -3,7 +3,6 @@ import type { Ec2 } from "#clouds/aws/ec2.ts";
 import { buildAbortedFault, classify, type Fault, type Outcome } from "#clouds/aws/errors.ts";
 import type { Operation } from "#clouds/aws/quotas.ts";
 import type { OnCloudRequest } from "#clouds/cloud.ts";
-import { raceAbort } from "#clouds/http/single-flight.ts";
 import { ok } from "#clouds/outcome.ts";
 import type { Sleep } from "#clouds/sleep.ts";
 import type { CloudUsage } from "#core/report.ts";
@@ -87,7 +86,6 @@ export function createSession<Api = Ec2>({
       onRequest?.({ operation, durationMs: performance.now() - startedMs, code });
     try {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]);
-      // The SDK checks the signal while it waits for the answer, but not while it waits for credentials.
       const result = await raceAbort(request(ec2, limit), limit);
       reportEnd(undefined);
       return ok(result);
@@ -116,6 +114,17 @@ export function createSession<Api = Ec2>({
     getUsage: () => ({ calls: { ...calls }, throttled, waitedMs }),
   });
   return createWithSignal(signal);
+}
+
+/**
+ * Rejects on abort: the SDK checks the signal while it waits for the answer, but not while it waits for
+ * credentials.
+ */
+function raceAbort<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  return Promise.race([result, promise]).finally(() => signal.removeEventListener("abort", abort));
 }
 
 function formatBudgetSpent(operation: Operation, waitMs: number): string {

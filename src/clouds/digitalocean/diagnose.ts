@@ -11,10 +11,10 @@ import { checkRegionSlug, REGIONS_PATH } from "#clouds/digitalocean/requests.ts"
 import { createAuthorizer } from "#clouds/http/authorizer.ts";
 import { buildUnansweredFault, classify } from "#clouds/http/classify.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
+import { memoizeByKey } from "#clouds/http/memoize.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { type CheckResult, reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
-import { memoizeByKey } from "#core/memoize.ts";
 
 /** One page is enough for a check. */
 const PAGE_SIZE = 200;

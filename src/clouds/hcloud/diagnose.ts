@@ -7,12 +7,12 @@ import { checkOwnership, Server, ServersPage } from "#clouds/hcloud/server.ts";
 import { createSigner } from "#clouds/http/api.ts";
 import { createAuthorizer } from "#clouds/http/authorizer.ts";
 import { createDoctorApi } from "#clouds/http/doctor-api.ts";
+import { memoize } from "#clouds/http/memoize.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { ok } from "#clouds/outcome.ts";
 import type { Environment, LoadCloudOptions } from "#clouds/provider.ts";
 import { reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
-import { memoize } from "#core/memoize.ts";
 
 /** One page is enough for a check. */
 const PAGE_SIZE = 50;

@@ -52,9 +52,6 @@ export function createSingleFlight<Caller extends { readonly signal: AbortSignal
       joined.waiting.add(entry);
       try {
         return await raceAbort(joined.result, caller.signal);
-      } catch (error) {
-        if (caller.signal.aborted) return undefined;
-        throw error;
       } finally {
         joined.waiting.delete(entry);
         if (joined.waiting.size === 0) {
@@ -79,10 +76,10 @@ interface Entry<Caller> {
   readonly caller: Caller;
 }
 
-/** Rejects with the signal's reason as soon as the signal aborts. */
-export function raceAbort<Value>(value: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason);
+/** Resolves with undefined as soon as the signal aborts. */
+function raceAbort<Value>(value: Promise<Value>, signal: AbortSignal): Promise<Value | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const abort = (): void => resolve(undefined);
   signal.addEventListener("abort", abort, { once: true });
   return Promise.race([value, promise]).finally(() => signal.removeEventListener("abort", abort));
 }

@@ -2,6 +2,7 @@ import type { Diagnosis } from "#clouds/diagnosis.ts";
 import { buildUnansweredFault, classify } from "#clouds/http/classify.ts";
 import { createHttpClient } from "#clouds/http/client.ts";
 import { buildDependencies } from "#clouds/http/cloud-options.ts";
+import { memoizeByKey } from "#clouds/http/memoize.ts";
 import { createMeter } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { buildBaseUrls, createOciApis, type OciApis, type OciService } from "#clouds/oci/api.ts";
@@ -20,7 +21,6 @@ import {
   reportSkipped,
   reportWarning,
 } from "#core/check-result.ts";
-import { memoizeByKey } from "#core/memoize.ts";
 
 /** One page is enough for a check. */
 const PAGE_SIZE = 500;

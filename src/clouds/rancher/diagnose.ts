@@ -2,13 +2,13 @@ import type { Diagnosis } from "#clouds/diagnosis.ts";
 import { createSigner } from "#clouds/http/api.ts";
 import { createAuthorizer } from "#clouds/http/authorizer.ts";
 import { createDoctorApi } from "#clouds/http/doctor-api.ts";
+import { memoize } from "#clouds/http/memoize.ts";
 import type { Fault, Outcome } from "#clouds/http/outcome.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { type RancherCloudConfig, TOKEN_VARIABLE } from "#clouds/rancher/config.ts";
 import { ApiGroup, CLUSTER_LABEL, Machine, MachinesPage } from "#clouds/rancher/list-machines.ts";
 import { readError } from "#clouds/rancher/read-error.ts";
 import { reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
-import { memoize } from "#core/memoize.ts";
 import { readAuthority } from "#platforms/secrets/read-secret.ts";
 
 /**

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { memoizeByKey } from "#clouds/http/memoize.ts";
 import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import type { OciApis, OciService } from "#clouds/oci/api.ts";
@@ -15,7 +16,6 @@ import {
 } from "#clouds/oci/load-balancers/state.ts";
 import { isNotFound } from "#clouds/oci/read-error.ts";
 import { fault, ok } from "#clouds/outcome.ts";
-import { memoizeByKey } from "#core/memoize.ts";
 
 /** A work request of network load balancers, in a compartment's list. */
 const NetworkWorkRequest = z.object({

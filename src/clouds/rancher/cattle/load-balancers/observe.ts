@@ -1,3 +1,4 @@
+import { memoize, memoizeByKey } from "#clouds/http/memoize.ts";
 import type { CallContext } from "#clouds/http/meter.ts";
 import type { Outcome } from "#clouds/http/outcome.ts";
 import { fault, ok } from "#clouds/outcome.ts";
@@ -16,7 +17,6 @@ import {
   STACK,
   Stack,
 } from "#clouds/rancher/cattle/load-balancers/state.ts";
-import { memoize, memoizeByKey } from "#core/memoize.ts";
 import type { LoadBalancerQuestion } from "#core/service/model.ts";
 
 /** Facts that all Services of a batch share. */

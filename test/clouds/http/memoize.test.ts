@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { memoize, memoizeByKey } from "#core/memoize.ts";
+import { memoize, memoizeByKey } from "#clouds/http/memoize.ts";
 
 test("calls a function once, even if its result is undefined", () => {
   const calls: string[] = [];
