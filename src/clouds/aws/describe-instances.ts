@@ -85,14 +85,6 @@ export async function describeInstances(
   return ok({ found, unnamed, isWhole: false });
 }
 
-/** Removes duplicates and splits values into chunks that fit a request. */
-export function splitIntoChunks<Value>(values: Iterable<Value>, size: number): Value[][] {
-  const unique = [...new Set(values)];
-  return Array.from({ length: Math.ceil(unique.length / size) }, (_, chunk) =>
-    unique.slice(chunk * size, (chunk + 1) * size),
-  );
-}
-
 const PAGE_SIZE = 1000;
 
 /**

@@ -4,7 +4,6 @@ import {
   describeInstances,
   type FoundInstance,
   MAX_PAGES,
-  splitIntoChunks,
 } from "#clouds/aws/describe-instances.ts";
 import { toErrorAnswer } from "#clouds/aws/errors.ts";
 import { resolveFargate } from "#clouds/aws/fargate.ts";
@@ -19,6 +18,7 @@ import {
   wasOwned,
 } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
+import { splitIntoChunks } from "#core/chunks.ts";
 import type { Node } from "#core/node/node.ts";
 
 /** What EC2 answered about machines before their nodes joined, for one kind of batch. */

@@ -2,9 +2,8 @@ import * as z from "zod";
 import { CertificateSigningRequest, MAX_REQUEST_LENGTH } from "#core/csr/csr.ts";
 import { nodeDescriptor } from "#core/node/descriptor.ts";
 import type { LookAheadSource } from "#core/node/settings.ts";
-import { parseObject } from "#core/parse-object.ts";
 import { CERTIFICATE_SIGNING_REQUESTS, NODE_CLAIMS, type Resource } from "#core/resources/resource.ts";
-import type { ApiObject, ParsedObject, Watch } from "#core/watch.ts";
+import { type ApiObject, type ParsedObject, parseObject, type Watch } from "#core/watch.ts";
 
 /** The signer of the certificates with which kubelets sign in. */
 const KUBELET_CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client-kubelet";

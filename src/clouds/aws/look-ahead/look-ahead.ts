@@ -1,13 +1,7 @@
 import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
 import type { FoundInstance } from "#clouds/aws/describe-instances.ts";
-import {
-  chooseInstance,
-  isMissingOrForeign,
-  type Resolution,
-  type Resolutions,
-} from "#clouds/aws/resolution.ts";
+import { chooseInstance, isMissingOrForeign, type Resolution } from "#clouds/aws/resolution.ts";
 import type { LookAhead } from "#clouds/aws/resolve.ts";
-import type { Node } from "#core/node/node.ts";
 
 /** An answer of EC2 serves a node that joins within this time; an address may have changed after it. */
 const MAX_AGE_MS = 120_000;
