@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DESCRIPTORS } from "#core/descriptors.ts";
 import { checkParameters, splitList } from "./check-parameters.ts";
+import { expandPlaceholders } from "./expand-placeholders.ts";
 import {
   type DeployedFunction,
   leaveOut,
@@ -18,6 +20,12 @@ interface Serverless {
     resources: unknown;
     readonly provider: { readonly region: string };
   };
+  /** serverless.yml. The variables of parameters and of the stage are not resolved yet in a plugin's constructor. */
+  readonly configurationInput: Readonly<Record<string, unknown>> & {
+    readonly functions: Readonly<Record<string, DeployedFunction>>;
+  };
+  /** Replaces a part of `configurationInput`; only a plugin's constructor may call it. */
+  extendConfiguration(path: readonly string[], value: unknown): void;
 }
 
 /** The options of the command line. */
@@ -26,14 +34,28 @@ interface Options {
 }
 
 /**
- * The plugin of serverless.yml: rejects invalid parameters, and leaves out the functions of disabled
- * controllers.
+ * The plugin of serverless.yml: fills the lists that have a line for each function, rejects invalid parameters,
+ * and leaves out the functions of disabled controllers.
  */
 export default class DeploymentPlugin {
   readonly hooks: Readonly<Record<string, () => void>>;
 
   constructor(serverless: Serverless, { param = [] }: Options) {
+    // Before osls validates the file: a key with a placeholder is no name of a resource.
+    fillLists(serverless);
     this.hooks = { initialize: () => apply(serverless, readParameters(param)) };
+  }
+}
+
+function fillLists(serverless: Serverless): void {
+  const { custom, functions, resources } = serverless.configurationInput;
+  const controllers = DESCRIPTORS.map(({ functionName }) => functionName);
+  try {
+    for (const { path, value } of expandPlaceholders(functions, controllers, { custom, resources }))
+      serverless.extendConfiguration(path, value);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new serverless.classes.Error(`serverless.yml: ${message}`, "PLACEHOLDERS_DO_NOT_FIT");
   }
 }
 

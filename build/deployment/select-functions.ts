@@ -112,6 +112,6 @@ function removeSessionRole({ environment }: DeployedFunction): Pick<DeployedFunc
 }
 
 /** Returns the name of a function's resource in the template, as osls derives it. */
-function getLogicalId(name: string): string {
+export function getLogicalId(name: string): string {
   return `${name.charAt(0).toUpperCase()}${name.slice(1).replaceAll("-", "Dash")}LambdaFunction`;
 }

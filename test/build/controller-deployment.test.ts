@@ -25,7 +25,6 @@ test("names what a new controller lacks", async () => {
     "functions/README.md: the row of example.ts",
     "serverless.yml: functions.example",
     "serverless.yml: ExampleFunctionRole",
-    "serverless.yml: ExampleFunctionRoleArn",
     "infra/terraform/functions.tf: example",
     "infra/terraform/variables.tf: example by default",
     "infra/terraform/variables.tf: example in the validation",
@@ -86,7 +85,6 @@ function listNeeds({ name, functionName, enablement }: Deployed): readonly Need[
     ),
     need("serverless.yml", `functions.${functionName}`, new RegExp(`^ {2}${functionName}:$`, "m")),
     need("serverless.yml", role, new RegExp(`^ {6}${role}:\\n {8}Type: AWS::IAM::Role$`, "m")),
-    need("serverless.yml", `${role}Arn`, new RegExp(`^ {6}${role}Arn:$`, "m")),
     need("infra/terraform/functions.tf", functionName, new RegExp(`^ {4}${functionName} = \\{$`, "m")),
     need(
       "infra/terraform/variables.tf",

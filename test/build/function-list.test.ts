@@ -4,6 +4,8 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
 import { WATCHES } from "#core/watches.ts";
+import { readServerlessYml } from "#test/build/serverless-yml.ts";
+import type { Template } from "#test/infra/packaged-template.ts";
 import { ROOT } from "../../build/bundle.ts";
 import { listFunctionNames } from "../../build/function-names.ts";
 
@@ -64,14 +66,21 @@ test("the README names every function", async () => {
   expect(named).toEqual(expect.arrayContaining(await listFunctionNames()));
 });
 
-test("the sweep may invoke only itself and every controller's function", async () => {
-  const text = await readFile(join(ROOT, "serverless.yml"), "utf8");
-  const policy =
-    /Action: lambda:InvokeFunction\n\s+Resource:\n((?:\s+- Fn::Sub: .*\n)+)/.exec(text)?.[1] ?? "";
-  const named = [...policy.matchAll(/:function:\$\{self:functions\.([a-z-]+)\.name\}$/gm)].map(
-    (match) => match[1],
+test("relays may invoke every controller's function, and the sweep these and itself", async () => {
+  const { resources } = await readServerlessYml();
+  const [{ Resources: all }] = resources;
+  const listInvoked = (statements: readonly Template[]): readonly string[] =>
+    statements
+      .filter(({ Action }) => Action === "lambda:InvokeFunction")
+      .flatMap(({ Resource }) => Resource.map((each: Template) => each["Fn::Sub"]))
+      // As `${self:functions.sweep.name}`, or as the plugin writes it, `${self:service}-${sls:stage}-node`.
+      .map((arn) => /(?:self:functions\.|sls:stage\}-)([a-z-]+)(?:\.name\})?$/.exec(arn)?.[1] ?? arn);
+  const invoked = new Set(WATCHES.map(({ functionName }) => functionName));
+  expect(listInvoked(all.RelayPolicy.Properties.PolicyDocument.Statement).toSorted()).toEqual(
+    [...invoked].toSorted(),
   );
-  // Two controllers may share a function.
-  const wanted = new Set([...WATCHES.map(({ functionName }) => functionName), "sweep"]);
-  expect(named.sort()).toEqual([...wanted].sort());
+  const sweeps = all.SweepFunctionRole.Properties.Policies.flatMap(
+    ({ PolicyDocument }: Template) => PolicyDocument.Statement,
+  );
+  expect(listInvoked(sweeps).toSorted()).toEqual([...invoked, "sweep"].toSorted());
 });
