@@ -1,127 +1,91 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { formatUser, type Identity } from "#core/identities.ts";
-import type { Watch } from "#core/watch.ts";
-import { NAMED_WATCHES } from "#core/watches.ts";
-import { CONTROLLER_NAMES } from "#functions/parts/controllers.ts";
+import { DESCRIPTORS } from "#core/descriptors.ts";
+import { OPERATED_CONTROLLERS } from "#core/operations.ts";
+import { listDeploymentNeeds } from "#test/build/deployment-needs.ts";
 import { ROOT } from "../../build/bundle.ts";
 
-/** The parts of a controller's value that its deployment repeats. */
-type Deployed = Pick<Watch, "name" | "functionName" | "enablement">;
+const CONTROLLERS = DESCRIPTORS.map((descriptor) => {
+  const { rights } = OPERATED_CONTROLLERS.find(({ name }) => name === descriptor.name) ?? {};
+  return { ...descriptor, rights: rights?.granted ?? [] };
+});
 
-test.each(NAMED_WATCHES.map((watch) => [watch.name, watch] as const))(
-  "%s has all that deploys it",
-  async (_, watch) => {
-    expect(await listMissing(watch)).toEqual([]);
+test.each(CONTROLLERS.map((controller) => [controller.name, controller] as const))(
+  "%s has all that deploys and describes it",
+  async (_, controller) => {
+    expect(await listMissing(controller)).toEqual([]);
   },
 );
 
-test("names what a new controller lacks", async () => {
-  const added = { name: "example-controller", functionName: "example" };
+test("names each place that a new controller lacks, and what to add there", async () => {
+  const right = { verb: "create", group: "", resource: "events", namespace: "default" };
+  const added = { name: "example-controller", functionName: "example", rights: [right] };
+  const session =
+    "which a controller that changes a cloud needs; if it changes only the cluster, add it to WRITTEN in src/core/relay-lease.ts";
   expect(await listMissing(added)).toEqual([
-    "functions/parts/controllers.ts: example-controller",
-    "functions/example.ts",
-    "functions/README.md: the row of example.ts",
-    "serverless.yml: functions.example",
-    "serverless.yml: ExampleFunctionRole",
-    "infra/terraform/functions.tf: example",
-    "infra/terraform/variables.tf: example by default",
-    "infra/terraform/variables.tf: example in the validation",
-    "infra/terraform/*statements.tf: example",
-    "infra/rbac/example-controller/example.yaml",
-    "infra/rbac/README.md: serverless-ccm-example",
-    "infra/rbac/flow-schema.yaml: User serverless-ccm-example",
-    "infra/rbac/flow-schema.yaml: ServiceAccount serverless-ccm-example",
-    "infra/rbac/service-accounts/service-accounts.yaml: serverless-ccm-example",
-    "infra/admission/example.yaml",
-    ...["", "keepalived/", "kubevip/"].flatMap((folder) => [
-      `infra/admission/${folder}identities.yaml: serverless-ccm-example`,
-      `infra/admission/${folder}identities.yaml: what serverless-ccm-example may write`,
-    ]),
+    "src/core/watches.ts: add the watch of example-controller",
+    "functions/parts/controllers.ts: add example-controller",
+    "functions/example.ts: add the function",
+    "functions/README.md: add a row that begins with | [`example.ts`](example.ts)",
+    'README.md: add `example` to a row of "What it replaces"',
+    "serverless.yml: add the function example",
+    "serverless.yml: add the role ExampleFunctionRole",
+    `serverless.yml: add SESSION_ROLE_ARN to the environment of the function example, ${session}`,
+    `serverless.yml: add the role ExampleSessionRole, ${session}`,
+    `infra/terraform/policies.tf: add "example" to the names in sessions, ${session}`,
+    "infra/terraform/functions.tf: add example to every_function",
+    'infra/terraform/variables.tf: add "example" to the default of controllers',
+    'infra/terraform/variables.tf: add "example" to the condition of controllers',
+    "infra/terraform/variables.tf: add example to the error_message of controllers",
+    "infra/terraform/statements.tf: add the statements of example",
+    "infra/rbac/example-controller/example.yaml: run `npm run manifests`",
+    "infra/rbac/flow-schema.yaml: run `npm run manifests`",
+    "infra/rbac/service-accounts/service-accounts.yaml: run `npm run manifests` for the ServiceAccount",
+    "infra/rbac/service-accounts/service-accounts.yaml: run `npm run manifests` for the ServiceAccount's binding",
+    "infra/admission/identities.yaml: run `npm run manifests`",
+    "infra/admission/keepalived/identities.yaml: run `npm run manifests`",
+    "infra/admission/kubevip/identities.yaml: run `npm run manifests`",
+    "infra/rbac/README.md: add a row that begins with | `serverless-ccm-example` | [example-controller/example.yaml](example-controller/example.yaml) | `events` in `default`: create |",
+    "infra/admission/example.yaml: add a ValidatingAdmissionPolicy with validations that matches serverless-ccm-example and its ServiceAccount, and its binding",
+    "infra/admission/README.md: add a row that begins with | [example.yaml](example.yaml)",
+    "infra/admission/events.yaml: add serverless-ccm-example to the names in ours",
+    "infra/admission/events.yaml: add serverless-ccm-example to source",
+    "infra/admission/events.yaml: add serverless-ccm-example to kinds",
+    'docs/reference/configuration.md: add a row for example-controller to the table "Controllers"',
+    "docs/reference/configuration.md: add `signIn.example` to the row of `signIn.node`",
+    "docs/reference/configuration.md: add `example` to the row of `--function-kubeconfig`",
+    "docs/reference/configuration.md: add `example` to the names for {function} in the row of `roleArn`",
+    "docs/reference/aws-permissions.md: add a row that begins with | `example`",
+    "docs/how-to/deploy-to-aws.md: add `example` to the row of `--param controllers=`",
+    'docs/how-to/deploy-to-aws.md: add `example` to the table of "What the stack contains"',
+    "docs/how-to/cross-account-roles.md: add a row that begins with | `example-controller` | `example`",
   ]);
 });
 
+test("does not accept an admission policy without rules", async () => {
+  const need = listDeploymentNeeds({ name: "tagging", functionName: "tagging", rights: [] }).find(
+    ({ file }) => file === "infra/admission/tagging.yaml",
+  );
+  const text = await readFile(join(ROOT, "infra/admission/tagging.yaml"), "utf8");
+  expect(need?.isMet(text)).toBe(true);
+  for (const empty of [
+    "",
+    "# Later.\n",
+    text.replace(/ {2}validations:\n(?: {4}.*\n)+/, "  validations: []\n"),
+  ])
+    expect(need?.isMet(empty)).toBe(false);
+});
+
 /** Returns what a controller lacks outside its folder, as `FILE: WHAT`. */
-async function listMissing(watch: Deployed): Promise<readonly string[]> {
+async function listMissing(
+  controller: Parameters<typeof listDeploymentNeeds>[0],
+): Promise<readonly string[]> {
   const rows = await Promise.all(
-    listNeeds(watch).map(async ({ files, what, pattern }) => {
-      const texts = await Promise.all(files.map(readIfPresent));
-      if (texts.some((text) => text !== undefined && (pattern?.test(text) ?? true))) return [];
-      const place = files.length === 1 ? files.join() : "infra/terraform/*statements.tf";
-      return [what === undefined ? place : `${place}: ${what}`];
+    listDeploymentNeeds(controller).map(async ({ file, add, isMet }) => {
+      const text = await readFile(join(ROOT, file), "utf8").catch(() => "");
+      return isMet(text) ? [] : [`${file}: ${add}`];
     }),
   );
-  const unlisted = CONTROLLER_NAMES.includes(watch.name)
-    ? []
-    : [`functions/parts/controllers.ts: ${watch.name}`];
-  return [...unlisted, ...rows.flat()];
-}
-
-/** A file, or one of several, that must exist and contain the pattern. */
-interface Need {
-  readonly files: readonly string[];
-  readonly what?: string;
-  readonly pattern?: RegExp;
-}
-
-function listNeeds({ name, functionName, enablement }: Deployed): readonly Need[] {
-  const user = formatUser(functionName as Identity);
-  const role = `${toPascalCase(functionName)}FunctionRole`;
-  const roles = `infra/rbac/${enablement?.onByDefault === true ? "" : `${name}/`}${functionName}.yaml`;
-  const need = (file: string, what?: string, pattern?: RegExp): Need => ({
-    files: [file],
-    ...(what === undefined ? {} : { what }),
-    ...(pattern === undefined ? {} : { pattern }),
-  });
-  const account = "infra/rbac/service-accounts/service-accounts.yaml";
-  const subject = (kind: string): RegExp => new RegExp(`^ +${kind}:\\n +name: ${user}$`, "m");
-  return [
-    need(`functions/${functionName}.ts`),
-    need(
-      "functions/README.md",
-      `the row of ${functionName}.ts`,
-      new RegExp(`^\\| \\[\`${functionName}\\.ts\``, "m"),
-    ),
-    need("serverless.yml", `functions.${functionName}`, new RegExp(`^ {2}${functionName}:$`, "m")),
-    need("serverless.yml", role, new RegExp(`^ {6}${role}:\\n {8}Type: AWS::IAM::Role$`, "m")),
-    need("infra/terraform/functions.tf", functionName, new RegExp(`^ {4}${functionName} = \\{$`, "m")),
-    need(
-      "infra/terraform/variables.tf",
-      `${functionName} by default`,
-      new RegExp(`default += \\[.*"${functionName}"`),
-    ),
-    need(
-      "infra/terraform/variables.tf",
-      `${functionName} in the validation`,
-      new RegExp(`setsubtract\\(var\\.controllers, \\[\\n.*"${functionName}"`),
-    ),
-    {
-      files: ["infra/terraform/statements.tf", "infra/terraform/service-statements.tf"],
-      what: functionName,
-      pattern: new RegExp(`^ {4}("?)${functionName}\\1 += `, "m"),
-    },
-    need(roles),
-    need("infra/rbac/README.md", user, new RegExp(`^\\| \`${user}\``, "m")),
-    need("infra/rbac/flow-schema.yaml", `User ${user}`, subject("user")),
-    need("infra/rbac/flow-schema.yaml", `ServiceAccount ${user}`, subject("serviceAccount")),
-    need(account, user, new RegExp(`^kind: ServiceAccount\\nmetadata:\\n {2}name: ${user}$`, "m")),
-    need(`infra/admission/${functionName}.yaml`),
-    ...["", "keepalived/", "kubevip/"].flatMap((folder) => {
-      const file = `infra/admission/${folder}identities.yaml`;
-      const names = `'${user}', 'system:serviceaccount:kube-system:${user}'`;
-      return [
-        need(file, user, new RegExp(names)),
-        need(file, `what ${user} may write`, new RegExp(`'${user}': \\[`)),
-      ];
-    }),
-  ];
-}
-
-async function readIfPresent(file: string): Promise<string | undefined> {
-  return readFile(join(ROOT, file), "utf8").catch(() => undefined);
-}
-
-function toPascalCase(name: string): string {
-  return name.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
+  return rows.flat();
 }

@@ -8,6 +8,7 @@ import { formatUser, IDENTITIES, type Identity } from "#core/identities.ts";
 import { LookAheadSource } from "#core/node/settings.ts";
 import { CLOUDS_IN_CLUSTERS, RIGHTS } from "#core/rights.ts";
 import { listRights, readManifests, readRoles } from "#test/e2e/granted-rights.ts";
+import { formatRights } from "#test/infra/format-rights.ts";
 
 const RBAC = fileURLToPath(new URL("../../infra/rbac/", import.meta.url));
 /** Each controller that is off by default has a folder. */
@@ -92,20 +93,7 @@ test("the page about the roles has the rights of each", async () => {
       const rights = RIGHTS[identity].filter((right) => folderOf(right) === of);
       const file = `${of === undefined ? "" : `${of}/`}${identity}.yaml`;
       if (rights.length === 0) return [];
-      return [{ user: formatUser(identity), files: `[${file}](${file})`, rights: inWords(rights) }];
+      return [{ user: formatUser(identity), files: `[${file}](${file})`, rights: formatRights(rights) }];
     });
   expect(listed).toEqual(OF.flatMap(expected));
 });
-
-/**
- * Formats rights, for example: `nodes`: get, patch; `configmaps` of `kube-system/serverless-ccm`: get,
- * update.
- */
-function inWords(rights: readonly Right[]): string {
-  const targets = Map.groupBy(rights, ({ resource, subresource, namespace, name }) => {
-    const what = `\`${subresource === undefined ? resource : `${resource}/${subresource}`}\``;
-    const object = [namespace, name].filter((part) => part !== undefined).join("/");
-    return object === "" ? what : `${what} ${name === undefined ? "in" : "of"} \`${object}\``;
-  });
-  return [...targets].map(([target, of]) => `${target}: ${of.map(({ verb }) => verb).join(", ")}`).join("; ");
-}
