@@ -6,6 +6,7 @@ import { WRITABLE_BY_RELAY } from "#core/relay-lease.ts";
 import { NAMED_WATCHES } from "#core/watches.ts";
 import { CONTROLLER_NAMES } from "#functions/parts/controllers.ts";
 import { formatRights } from "#test/infra/format-rights.ts";
+import { toPascalCase } from "#test/infra/function-roles.ts";
 
 /** The parts of a controller's value that its deployment repeats. */
 interface Deployed extends Pick<ControllerDescriptor, "name" | "functionName" | "enablement"> {
@@ -280,8 +281,4 @@ function hasNames(text: string, user: string): boolean {
 /** Returns the section of a page below a title. */
 function getSection(page: string, title: string): string {
   return page.split(`\n## ${title}\n`)[1]?.split("\n## ", 1)[0] ?? "";
-}
-
-function toPascalCase(name: string): string {
-  return name.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

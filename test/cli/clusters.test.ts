@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Cluster, type ClusterEntry } from "#config/cluster.ts";
+import { DESCRIPTORS } from "#core/descriptors.ts";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { type Ended, runProgram } from "#test/cli/program.ts";
 
@@ -33,10 +34,11 @@ describe("clusters check", () => {
   test("ends with 0 for a file without faults, and warns of likely mistakes", async () => {
     const cloud = { provider: "aws", region: "eu-central-9", vpc: "vpc-0a" };
     await writeClustersFile(file, entry("blue"), entry("green", { cloud, controllers: ["cloud-nod"] }));
+    const known = DESCRIPTORS.map(({ name }) => name);
     expect(await clusters("check")).toEqual({
       code: 0,
       stdout: [
-        "clusters.yaml: cluster green: warning: controllers: this version knows no cloud-nod; it knows cloud-node-controller, cloud-node-lifecycle-controller, csr-approver, service-lb-controller, node-route-controller, tagging",
+        `clusters.yaml: cluster green: warning: controllers: this version knows no cloud-nod; it knows ${known.join(", ")}`,
         'clusters.yaml: cluster green: warning: cloud.region: "eu-central-9" is no region that this version knows; did you mean eu-central-1?',
         "2 clusters, 0 faulty, 0 that cannot be signed in to\n",
       ].join("\n"),

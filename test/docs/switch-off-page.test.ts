@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { Cluster } from "#config/cluster.ts";
-import { WATCHES } from "#core/watches.ts";
+import { OPERATED_CONTROLLERS } from "#core/operations.ts";
 import { parseNamedFiles } from "#test/docs/shell-blocks.ts";
 import { ROOT } from "../../build/bundle.ts";
 
@@ -11,11 +11,11 @@ test("the page's example entry is valid and has all settings of the stock contro
   const page = await readFile(join(ROOT, "docs/how-to/switch-the-stock-controller-off.md"), "utf8");
   const [[, text] = ["", ""]] = parseNamedFiles(page);
   const cluster = Cluster.parse(parse(text));
-  const named = WATCHES.filter(({ enablement }) => enablement?.companionOf === undefined).map(
-    ({ name }) => name,
-  );
-  const others = named.filter((name) => !cluster.controllers.includes(name));
-  expect(others).toEqual(["csr-approver"]);
+  const taken = OPERATED_CONTROLLERS.filter(({ handover }) => handover !== undefined).map(({ name }) => name);
+  expect(
+    cluster.controllers.toSorted(),
+    "the example entry on the page has every controller with a `handover` in its operations.ts, and no other",
+  ).toEqual(taken.toSorted());
   expect(cluster.policies.dryRun).toBe(true);
   const { routes: _, ...withoutNetworks } = parse(text);
   expect(Cluster.safeParse(withoutNetworks).success).toBe(false);

@@ -4,7 +4,9 @@ import { describe, expect, test } from "vitest";
 import { ACCOUNT_LIMIT_READS } from "#clouds/aws/account-limits.ts";
 import { LOAD_BALANCER_ACTIONS, LOAD_BALANCER_READS } from "#clouds/aws/load-balancers/commands.ts";
 import { ROUTE_COMMANDS } from "#clouds/aws/routes/capability.ts";
+import { DESCRIPTORS } from "#core/descriptors.ts";
 import { type IamRequest, isAllowed, readDeployedStatements } from "#test/clouds/aws/iam/simulate.ts";
+import { getFunctionRole } from "#test/infra/function-roles.ts";
 import {
   CHECKED_WITHOUT_A_CALL,
   getPermission,
@@ -123,23 +125,24 @@ function checkOf(value: string): Readonly<Record<string, string>> {
   return { "ec2:Attribute/SourceDestCheck": value };
 }
 
-test.each([
-  ["NodeFunctionRole", "node"],
-  ["NodeLifecycleFunctionRole", "node-lifecycle"],
-  ["CsrFunctionRole", "csr"],
-  ["Ec2EventsFunctionRole", "ec2-events"],
-  ["RouteFunctionRole", "route"],
-  ["TaggingFunctionRole", "tagging"],
-  ["SweepFunctionRole", "sweep"],
-  ["AdmissionFunctionRole", "admission"],
-])("%s grants the permissions that the reference lists for %s", async (role, name) => {
+/** `service` has a section of its own. */
+const LISTED = [
+  ...DESCRIPTORS.map(({ functionName }) => functionName).filter((name) => name !== "service"),
+  ...["ec2-events", "sweep", "admission"],
+];
+
+test.each(LISTED)("the role of %s grants the permissions that the reference lists for it", async (name) => {
   const reference = await readFile(`${ROOT}docs/reference/aws-permissions.md`, "utf8");
   const row = reference
     .split("\n")
     .find((line) => line.split("|")[1]?.includes(`\`${name}\``))
     ?.split("|")[2];
   const named = [...(row ?? "").matchAll(/`((?:ec2|lambda|sqs):\w+)`/g)].map(([, action]) => action);
-  expect(named.toSorted()).toEqual(await listGrantedActions(role));
+  const role = getFunctionRole(name);
+  expect(
+    named.toSorted(),
+    `list the actions of ${role} in the row of \`${name}\` in docs/reference/aws-permissions.md`,
+  ).toEqual(await listGrantedActions(role));
 });
 
 test("doctor's additional permissions are in the reference, and granted to no function", async () => {

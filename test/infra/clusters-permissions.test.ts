@@ -1,6 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { DESCRIPTORS } from "#core/descriptors.ts";
+import { getFunctionRole } from "#test/infra/function-roles.ts";
 import { makePackagingFolder, type Packaged, type PackagingFolder } from "#test/infra/packaged-template.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
@@ -49,13 +51,14 @@ describeWithPart("aws-tools", "where the functions read clusters", ({ cfnLint })
         roles: Roles.map(({ Ref }: { readonly Ref: string }) => Ref).toSorted(),
       };
     };
-    expect(statementOf("ClusterPolicy")).toEqual({
+    expect(
+      statementOf("ClusterPolicy"),
+      "name the role of every controller's function in Roles of ClusterPolicy in serverless.yml",
+    ).toEqual({
       Effect: "Allow",
       Action: "ssm:GetParameter",
       Resource: parameter("/ccm/clusters/*"),
-      roles: ["Csr", "Node", "NodeLifecycle", "Route", "Service", "Tagging"].map(
-        (name) => `${name}FunctionRole`,
-      ),
+      roles: DESCRIPTORS.map(({ functionName }) => getFunctionRole(functionName)).toSorted(),
     });
     expect(statementOf("AllClustersPolicy")).toEqual({
       Effect: "Allow",

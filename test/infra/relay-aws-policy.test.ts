@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DESCRIPTORS } from "#core/descriptors.ts";
 import { PUBLIC_KEY } from "#test/functions/admission/review-builders.ts";
 import { resolveValue, type Statement } from "#test/infra/deployed-rights.ts";
 import { makePackagingFolder, type PackagingFolder, type Template } from "#test/infra/packaged-template.ts";
@@ -30,10 +31,7 @@ const ROWS: readonly Row[] = [
   {
     title: "invokes the functions of controllers, and no other",
     parameters: {},
-    allowed: ["node", "node-lifecycle", "csr", "service", "route", "tagging"].map((name) => [
-      "lambda:InvokeFunction",
-      `${FUNCTION}-${name}`,
-    ]),
+    allowed: DESCRIPTORS.map(({ functionName }) => ["lambda:InvokeFunction", `${FUNCTION}-${functionName}`]),
     refused: [
       ...["sweep", "ec2-events", "admission"].map(
         (name) => ["lambda:InvokeFunction", `${FUNCTION}-${name}`] as const,
@@ -116,8 +114,11 @@ describe("the relay's policy", () => {
               .flat()
               .some((pattern) => isMatch(String(pattern).replaceAll(ASKING, "relay"), resource)),
         );
-      expect(allowed.filter((asked) => !isAllowed(asked))).toEqual([]);
-      expect(refused.filter(isAllowed)).toEqual([]);
+      expect(
+        allowed.filter((asked) => !isAllowed(asked)),
+        "add these to the statements of RelayPolicy in serverless.yml",
+      ).toEqual([]);
+      expect(refused.filter(isAllowed), "remove these from RelayPolicy in serverless.yml").toEqual([]);
       expect(statements.filter(({ Effect }) => Effect !== "Allow")).toEqual([]);
     },
     TIMEOUT_MS,
