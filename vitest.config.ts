@@ -14,7 +14,7 @@ export default defineConfig(({ mode }) => ({
   test: {
     // Many tests wait for servers: on a machine of two cores two workers would leave it idle for a third of the time.
     maxWorkers: 3,
-    reporters: ["default", "./test/setup/summary-reporter.ts"],
+    reporters: ["default", "./test/setup/left-out-reporter.ts", "./test/setup/summary-reporter.ts"],
     expect: { poll: { timeout: 60_000 } },
     // A title is a sentence: `$given` and `$title` must not end after 40 characters.
     taskTitleValueFormatTruncate: 200,

@@ -1,5 +1,7 @@
 // Which test files a run takes: `npm test` is mode `test`, `npm run test:all` mode `all`, `npm run test:release` mode `release`.
 
+import { matchesGlob } from "node:path";
+
 /** The part of a run that a mode is: `test` is `npm test`, and each mode contains the one before it. */
 type TestMode = "test" | "all" | "release";
 
@@ -17,7 +19,8 @@ const NOT_IN_TEST = [
   "test/e2e/**",
   "test/faults/**",
   "test/fuzz/**",
-  "test/infra/**",
+  "test/infra/*/**",
+  "test/infra/!(aws-permissions|policy-variants|rights).test.ts",
   "test/model/**",
   "test/sharding/**",
   "test/sign-in/**",
@@ -44,6 +47,20 @@ export function listExcluded(mode: string): readonly string[] {
     default:
       throw new Error(`--mode ${mode}: choose test, all or release`);
   }
+}
+
+/**
+ * Returns a line about the named files that a mode leaves out, for each mode that runs some of them. Vitest names none
+ * of them if it runs another named file.
+ */
+export function describeLeftOut(mode: string, files: readonly string[]): readonly string[] {
+  const isRunBy = (each: TestMode, file: string): boolean =>
+    !listExcluded(each).some((glob) => matchesGlob(file, glob));
+  const leftOut = files.filter((file) => !isRunBy(mode as TestMode, file));
+  const byMode = Map.groupBy(leftOut, (file) => (isRunBy("all", file) ? "all" : "release"));
+  return [...byMode].map(
+    ([other, of]) => `left out by --mode ${mode}: ${of.join(", ")}; run them with --mode ${other}`,
+  );
 }
 
 /** A part of the machine that `npm test` does not make; it is skipped with `CI=true`, too. */
