@@ -1,6 +1,11 @@
 import { parse, parseAllDocuments } from "yaml";
 import * as z from "zod";
-import type { ControllerDescriptor, Right } from "#core/descriptor.ts";
+import {
+  buildRights,
+  type ControllerDescriptor,
+  type ControllerRights,
+  type Right,
+} from "#core/descriptor.ts";
 import { formatUser, type Identity } from "#core/identities.ts";
 import { WRITABLE_BY_RELAY } from "#core/relay-lease.ts";
 import { NAMED_WATCHES } from "#core/watches.ts";
@@ -9,10 +14,9 @@ import { formatRights } from "#test/infra/format-rights.ts";
 import { toPascalCase } from "#test/infra/function-roles.ts";
 
 /** The parts of a controller's value that its deployment repeats. */
-interface Deployed extends Pick<ControllerDescriptor, "name" | "functionName" | "enablement"> {
-  /** Its function's rights in a cluster. */
-  readonly rights: readonly Right[];
-}
+interface Deployed
+  extends Pick<ControllerDescriptor, "name" | "functionName" | "enablement">,
+    ControllerRights {}
 
 /** A place outside a controller's folder that its deployment needs. */
 interface Need {
@@ -142,13 +146,23 @@ function listTerraformNeeds({ functionName }: Deployed): readonly Need[] {
 }
 
 /** What `npm run manifests` writes; test/build/manifests.test.ts compares the whole text. */
-function listManifestNeeds({ name, functionName, enablement, rights }: Deployed): readonly Need[] {
+function listManifestNeeds({ name, functionName, enablement, granted, followed }: Deployed): readonly Need[] {
   const user = formatUser(functionName as Identity);
-  const file = `${enablement?.onByDefault === true ? "" : `${name}/`}${functionName}.yaml`;
+  const folder = enablement?.onByDefault === true ? "" : `${name}/`;
+  const grants: readonly [Identity, readonly Right[]][] = [
+    ["relay", followed.flatMap((target) => buildRights(target, "list", "watch"))],
+    [functionName as Identity, granted.filter(({ cloud }) => cloud === undefined)],
+    ["sweep", followed.flatMap((target) => buildRights(target, "list"))],
+  ];
+  const rows = grants.filter(([, rights]) => rights.length > 0);
   const accounts = "infra/rbac/service-accounts/service-accounts.yaml";
   const run = "run `npm run manifests`";
   return [
-    { file: `infra/rbac/${file}`, add: run, isMet: (text) => text.includes(`name: ${user}\n`) },
+    {
+      file: `infra/rbac/${folder}${functionName}.yaml`,
+      add: run,
+      isMet: (text) => text.includes(`name: ${user}\n`),
+    },
     needMatch("infra/rbac/flow-schema.yaml", run, `name: ${user}$`),
     needMatch(
       accounts,
@@ -163,10 +177,11 @@ function listManifestNeeds({ name, functionName, enablement, rights }: Deployed)
     ...["", "keepalived/", "kubevip/"].map((folder) =>
       needMatch(`infra/admission/${folder}identities.yaml`, run, `^ +'${user}': \\[`),
     ),
-    needRow(
-      "infra/rbac/README.md",
-      `| \`${user}\` | [${file}](${file}) | ${formatRights(rights.filter(({ cloud }) => cloud === undefined))} |`,
-    ),
+    ...rows.map(([identity, rights]) => {
+      const file = `${folder}${identity}.yaml`;
+      const start = `| \`${formatUser(identity)}\` | [${file}](${file}) | ${formatRights(rights)} |`;
+      return needRow("infra/rbac/README.md", start);
+    }),
   ];
 }
 
@@ -180,9 +195,9 @@ const Binding = z.looseObject({
   spec: z.looseObject({ policyName: z.string() }),
 });
 
-function listAdmissionNeeds({ functionName, rights }: Deployed): readonly Need[] {
+function listAdmissionNeeds({ functionName, granted }: Deployed): readonly Need[] {
   const user = formatUser(functionName as Identity);
-  const recordsEvents = rights.some(({ verb, resource }) => verb === "create" && resource === "events");
+  const recordsEvents = granted.some(({ verb, resource }) => verb === "create" && resource === "events");
   const events = "infra/admission/events.yaml";
   return [
     {

@@ -44,8 +44,8 @@ describe("only the expected identities", () => {
     },
     { what: "approve CSRs", matches: ({ verb }) => verb === "approve", who: ["csr"] },
     { what: "watch", matches: ({ verb }) => verb === "watch", who: ["relay"] },
-  ])("$what", ({ matches, who }) => {
-    expect(whoMay(matches)).toEqual(who);
+  ])("$what", ({ what, matches, who }) => {
+    expect(whoMay(matches), `if an identity needs to ${what}, name it in this row`).toEqual(who);
   });
 
   test("the identities of the sweep and of EC2 events write nothing", () => {

@@ -27,6 +27,7 @@ let read: Promise<readonly { readonly Resources?: Template }[]> | undefined;
 export async function readStatements(role: string): Promise<Statement[]> {
   read ??= readFile(`${ROOT}serverless.yml`, "utf8").then((text) => parse(text, { merge: true }).resources);
   const found = (await read).flatMap((each) => each.Resources?.[role] ?? []);
+  if (found.length === 0) throw new Error(`serverless.yml has no role ${role}: add it to resources`);
   const [{ Properties: properties }] = found;
   return properties.Policies.filter(
     ({ PolicyName: name }: { PolicyName: string }) => name !== "logs",

@@ -95,5 +95,5 @@ test("the page about the roles has the rights of each", async () => {
       if (rights.length === 0) return [];
       return [{ user: formatUser(identity), files: `[${file}](${file})`, rights: formatRights(rights) }];
     });
-  expect(listed).toEqual(OF.flatMap(expected));
+  expect(listed, "add these rows to infra/rbac/README.md, in this order").toEqual(OF.flatMap(expected));
 });
