@@ -1,10 +1,5 @@
 import { formatCounted } from "#cli/format-list.ts";
-
-/** A configuration fault: the flag, file or key, and what is allowed there. */
-export interface ConfigurationFault {
-  readonly name: string;
-  readonly message: string;
-}
+import type { ConfigurationFault } from "#core/config-errors.ts";
 
 /** All faults of a command's flags, files or event at once; the process ends with exit code 2. */
 export class ConfigurationError extends Error {

@@ -9,6 +9,12 @@ export interface ConfigError {
   readonly message: string;
 }
 
+/** What is wrong with a flag, a file or a key of it, by its name, and what is allowed there. */
+export interface ConfigurationFault {
+  readonly name: string;
+  readonly message: string;
+}
+
 /** Returns all errors that a schema found. Messages name keys and rules, never the values. */
 export function listFaults(error: z.ZodError): ConfigError[] {
   return error.issues.map(({ path, message }) => ({ path: formatPath(path), message }));

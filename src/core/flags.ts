@@ -1,3 +1,4 @@
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 
 /** The flags of a controller, each of which sets a value in a cluster's entry. */
@@ -26,15 +27,9 @@ export interface ControllerFlag {
 export type TypedFlags = Readonly<Record<string, unknown>>;
 
 export interface FlagContext {
-  readonly faults: FlagFault[];
+  readonly faults: ConfigurationFault[];
   /** The canonical names of the cluster's controllers. */
   readonly controllers: readonly string[];
-}
-
-/** A faulty flag, and what is allowed there. */
-export interface FlagFault {
-  readonly name: string;
-  readonly message: string;
 }
 
 /** Returns a flag's text; undefined if it is not given. */
@@ -53,7 +48,7 @@ export function dropUndefined<Members extends object>(members: Members): Defined
 }
 
 /** Reads a switch in any spelling that Go accepts; undefined if it is not given or faulty. */
-export function readSwitch(name: string, value: unknown, faults: FlagFault[]): boolean | undefined {
+export function readSwitch(name: string, value: unknown, faults: ConfigurationFault[]): boolean | undefined {
   if (value === undefined || value === true) return value;
   const text = String(value);
   const parsed = parseGoBoolean(text);
@@ -78,7 +73,7 @@ export function readDuration(
   name: string,
   text: string | undefined,
   { from, to, words, examples }: DurationRange,
-  faults: FlagFault[],
+  faults: ConfigurationFault[],
 ): number | undefined {
   if (text === undefined) return undefined;
   const seconds = parseDurationSeconds(text);

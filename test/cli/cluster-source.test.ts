@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { type ClusterSource, selectClusterSource } from "#cli/settings/settings.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 
 const FILE: ClusterSource = { kind: "file", file: "f" };
 const FLAGS: ClusterSource = { kind: "flags", unread: undefined };

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { readFunctionAccess } from "#cli/run/function-kubeconfigs.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 
 let folder: string;
 beforeAll(async () => {

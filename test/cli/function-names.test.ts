@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { checkOneFunction, type FunctionFlags, readFunctionNames } from "#cli/relay/function-names.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 
 const NODE = { name: "cloud-node-controller", functionName: "node" };
 const OTHER = { name: "other-controller", functionName: "other" };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { openAnyRegistry, type RegistrySettingFlags } from "#cli/clusters/management-cluster.ts";
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { openDeployedClusters } from "#functions/parts/deployed-clusters.ts";
 
 const HOME = "ssm:/ccm/clusters/";

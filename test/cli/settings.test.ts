@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings/settings.ts";
 import { Cluster } from "#config/cluster.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 
 let folder: string;
 const file = (name: string): string => join(folder, name);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { readSharding, type ShardFlags } from "#cli/relay/sharding.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { runProgram } from "#test/cli/program.ts";
 
 async function read(flags: ShardFlags, environment = {}) {

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { addFunctionFlags, addServingFlags } from "#cli/flags.ts";
 import { type Flags, readServingSettings } from "#cli/settings/settings.ts";
 import { REFUSED_FLAGS, readStockFlags, STOCK_FLAGS } from "#cli/settings/stock-flags.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { runProgram, startProgram } from "#test/cli/program.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { readWorkers } from "#cli/relay/relay-worker-data.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 
 describe("workers", () => {
   test.each([

@@ -4,7 +4,7 @@ import { KubeconfigError, OWN_KUBECONFIG } from "#cli/clusters/kubeconfig-trust.
 import { loadKubeconfig } from "#cli/clusters/load-kubeconfig.ts";
 import { readAllowedSecrets } from "#cli/clusters/management-cluster.ts";
 import { createParameterEntry } from "#cli/clusters/parameter-entries.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import { readCloud } from "#cli/settings/settings.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { findCloudProvider } from "#clouds/providers.ts";
@@ -18,6 +18,7 @@ import { parseSsmPath } from "#config/registry/ssm/ssm-registry.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
 import { selectSignInKey } from "#config/sign-in.ts";
 import { parseYaml } from "#config/yaml-text.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { FUNCTION_IDENTITIES } from "#core/identities.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import { findWatch } from "#core/watches.ts";

@@ -1,7 +1,8 @@
 import { rmSync } from "node:fs";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { ClustersFileError, type ClustersFileIssue, formatFaultPlace } from "#config/clusters-file.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 
 /**
  * Returns the clusters file from the flag, or else from the environment; an empty variable counts as unset.

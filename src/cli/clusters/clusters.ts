@@ -6,7 +6,7 @@ import { buildTrust } from "#cli/clusters/kubeconfig-trust.ts";
 import { loadKubeconfig } from "#cli/clusters/load-kubeconfig.ts";
 import { openAnyRegistry, type RegistrySettingFlags } from "#cli/clusters/management-cluster.ts";
 import { connectRegistry, type ReachableCluster } from "#cli/clusters/reach-cluster.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import { listConnectionChecks, runChecks } from "#cli/doctor/checks.ts";
 import { createCheckContext } from "#cli/doctor/context.ts";
 import { formatCounted } from "#cli/format-list.ts";
@@ -15,6 +15,7 @@ import type { Cluster } from "#config/cluster.ts";
 import { type ClustersFile, formatFault, formatFaultPlace, formatFaults } from "#config/clusters-file.ts";
 import { SignInError, type SignInRole } from "#config/sign-in/error.ts";
 import { selectSignInKey, signIn } from "#config/sign-in.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { FUNCTION_IDENTITIES } from "#core/identities.ts";
 import { startAtMost } from "#kube/client/semaphore.ts";
 

@@ -1,5 +1,4 @@
 import { readKubeconfig } from "#cli/clusters/kubeconfig.ts";
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { ClustersFileError, formatFaultPlace } from "#config/clusters-file.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
@@ -16,6 +15,7 @@ import {
 } from "#config/registry/kubernetes/kubernetes-registry.ts";
 import { openRegistry } from "#config/registry/open-registry.ts";
 import type { ClusterRegistry } from "#config/registry/registry.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { findNearest } from "#core/nearest.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 import { connect } from "#kube/client/connect.ts";

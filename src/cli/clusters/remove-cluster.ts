@@ -2,7 +2,7 @@ import { ChecksFailedError } from "#cli/clusters/clusters.ts";
 import { requireClustersFile } from "#cli/clusters/clusters-file.ts";
 import { readAllowedSecrets } from "#cli/clusters/management-cluster.ts";
 import { readParameterEntry, removeParameterEntry } from "#cli/clusters/parameter-entries.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import { formatCounted } from "#cli/format-list.ts";
 import type { Cloud, CloudCall } from "#clouds/cloud.ts";
 import { findCloudProvider, loadCloud } from "#clouds/providers.ts";
@@ -12,6 +12,7 @@ import { removeEntry, replaceClustersFile } from "#config/edit-clusters-file.ts"
 import { readClustersText } from "#config/read-clusters-file.ts";
 import { parseParameter } from "#config/registry/ssm/parameter-reader.ts";
 import { parseSsmPath } from "#config/registry/ssm/ssm-registry.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { ClusterName } from "#core/event.ts";
 import { TAGS, type TagsState } from "#core/node-tags.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";

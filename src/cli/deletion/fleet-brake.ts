@@ -1,12 +1,13 @@
 import { findClustersFile, toReadFaults } from "#cli/clusters/clusters-file.ts";
 import { openAnyRegistry, type RegistrySettingFlags } from "#cli/clusters/management-cluster.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import { formatLine, formatTimeAgo } from "#cli/deletion/brake-lines.ts";
 import { readFleetRecordFlag } from "#cli/deletion/fleet-record.ts";
 import type { ResetResult } from "#cli/deletion/reset-brake.ts";
 import { formatCounted, formatList } from "#cli/format-list.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { describeMissingRecord, type RecordStore } from "#config/fleet-brake/fleet-brake.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { formatJsonLine } from "#core/log-text.ts";
 import {
   getMaxClusters,

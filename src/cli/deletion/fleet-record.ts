@@ -1,9 +1,9 @@
 import { connectManagement } from "#cli/clusters/management-cluster.ts";
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { createConfigMapRecord } from "#config/fleet-brake/config-map-record.ts";
 import { createFleetBrake, type FleetBrake, type RecordStore } from "#config/fleet-brake/fleet-brake.ts";
 import { openRecord } from "#config/fleet-brake/open-record.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 
 /**

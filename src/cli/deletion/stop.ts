@@ -1,13 +1,14 @@
 import { hostname, userInfo } from "node:os";
 import { findClustersFile } from "#cli/clusters/clusters-file.ts";
 import { openAnyRegistry, type RegistrySettingFlags } from "#cli/clusters/management-cluster.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import { stopLine } from "#cli/deletion/stop-status.ts";
 import { findStopSwitch, openAnySwitch, type StopSwitchFlags } from "#cli/deletion/stop-switch.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { ClustersFileError } from "#config/clusters-file.ts";
 import type { StopName } from "#config/switch/stops.ts";
 import type { StopSwitch } from "#config/switch/switch.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { ClusterName } from "#core/event.ts";
 import { formatJsonLine } from "#core/log-text.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { ChecksFailedError } from "#cli/clusters/clusters.ts";
 import { connectClusters, type ReachableCluster, type ReachFlags } from "#cli/clusters/reach-cluster.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import { findStopSwitch, type StopSwitchFlags } from "#cli/deletion/stop-switch.ts";
 import type { Check, LambdaReader, NamedFinding } from "#cli/doctor/check.ts";
 import { listChecks, runChecks } from "#cli/doctor/checks.ts";
@@ -12,6 +12,7 @@ import { readFallback } from "#cli/relay/fallback.ts";
 import { type FunctionFlags, readFunctionNames, readRegion } from "#cli/relay/function-names.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { type CheckResult, reportFailure } from "#core/check-result.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { formatJsonLine } from "#core/log-text.ts";
 import { startAtMost } from "#kube/client/semaphore.ts";
 import { loadPlatform } from "#platforms/platforms.ts";

@@ -5,9 +5,10 @@ import {
   type ReachableCluster,
   type ReachFlags,
 } from "#cli/clusters/reach-cluster.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import { formatCounted, formatList } from "#cli/format-list.ts";
 import type { Environment } from "#clouds/provider.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { formatCollectionPath, NODES, type ObjectName, SERVICES } from "#core/resources/resource.ts";
 import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
 import { startAtMost } from "#kube/client/semaphore.ts";

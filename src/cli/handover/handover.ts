@@ -1,7 +1,7 @@
 import { ChecksFailedError } from "#cli/clusters/clusters.ts";
 import { type ActOnCluster, actOnClusters } from "#cli/clusters/every-cluster.ts";
 import type { ReachableCluster, ReachFlags } from "#cli/clusters/reach-cluster.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import { type Direction, formatHandover, judgeHandover } from "#cli/handover/handover-result.ts";
 import {
   describeNodeSecurityGroups,
@@ -13,6 +13,7 @@ import { type OurSide, planOurSide } from "#cli/handover/our-side.ts";
 import { watchHandover } from "#cli/handover/watch-handover.ts";
 import { createEndingSignal } from "#cli/process.ts";
 import { type Cluster, selectSettings } from "#config/cluster.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { type DurationRange, readDuration } from "#core/flags.ts";
 import { formatRemainingFlag, listHandedOver, listOneAtATime } from "#core/handover.ts";
 import { formatCollectionPath, SERVICES } from "#core/resources/resource.ts";

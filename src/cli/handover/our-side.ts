@@ -2,7 +2,7 @@ import { findClustersFile } from "#cli/clusters/clusters-file.ts";
 import { parseManagementOptions, readRegistrySettings } from "#cli/clusters/management-cluster.ts";
 import { readParameterEntry, replaceParameterEntry } from "#cli/clusters/parameter-entries.ts";
 import type { ReachFlags } from "#cli/clusters/reach-cluster.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import type { Environment } from "#clouds/provider.ts";
 import {
   type EditResult,
@@ -13,6 +13,7 @@ import {
 import { readClustersText } from "#config/read-clusters-file.ts";
 import { planDryRunIn } from "#config/registry/kubernetes/set-dry-run.ts";
 import { parseSsmPath } from "#config/registry/ssm/ssm-registry.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 
 /**
  * The change on our side, in words, and how to make it. It does nothing if a person must act, or if the

@@ -1,5 +1,6 @@
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { ClusterName } from "#core/event.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 import { derivePublicKey, signPath } from "#functions/parts/admission/signed-path.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import {
   type EntryComments,
   rewriteConfiguration,
@@ -21,6 +21,7 @@ import {
 import { configure, type ServerVersion } from "#core/authentication/configure.ts";
 import { type OidcFlags, translateOidcFlags } from "#core/authentication/oidc-flags.ts";
 import type { Trust } from "#core/authentication/trust.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { formatPath } from "#core/config-errors.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 import { classifyAnswer, parseJson } from "#kube/client/answer.ts";

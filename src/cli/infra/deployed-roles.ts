@@ -1,6 +1,6 @@
 import * as z from "zod";
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { FUNCTION_IDENTITIES, type FunctionIdentity } from "#core/identities.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 

@@ -1,5 +1,4 @@
 import { X509Certificate } from "node:crypto";
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { readDeployedRoles } from "#cli/infra/deployed-roles.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import { EGRESS_SELECTOR_TYPES, type EgressSelectorType } from "#core/authentication/configuration.ts";
@@ -12,6 +11,7 @@ import {
   parseRoleArn,
   type Trust,
 } from "#core/authentication/trust.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { ClusterName } from "#core/event.ts";
 import { readDuration } from "#core/flags.ts";
 import { formatUser, IDENTITIES, type Identity } from "#core/identities.ts";

@@ -1,10 +1,10 @@
 import { connectFunction, connectRelay } from "#cli/clusters/connect-identity.ts";
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { createFollowedClusters, type FollowedClusters } from "#cli/relay/follow-clusters.ts";
 import type { InProcessFunctionsOptions } from "#cli/run/in-process-functions.ts";
 import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Invoker } from "#platforms/invoker.ts";

@@ -1,4 +1,4 @@
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Watch } from "#core/watch.ts";
 import { WATCHES } from "#core/watches.ts";

@@ -1,7 +1,7 @@
 import { toReadFaults } from "#cli/clusters/clusters-file.ts";
 import { connectRelay } from "#cli/clusters/connect-identity.ts";
 import { openAnyRegistry, type RegistrySettingFlags } from "#cli/clusters/management-cluster.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import { type FollowedSwitch, followNamedSwitch, type StopSwitchFlags } from "#cli/deletion/stop-switch.ts";
 import { onHangup } from "#cli/process.ts";
 import { type FollowedClusters, followClusters, toDryRun } from "#cli/relay/follow-clusters.ts";
@@ -14,6 +14,7 @@ import { type AddressRules, parseAllowedNetworks, selectAddressRules } from "#co
 import type { Cluster } from "#config/cluster.ts";
 import { type ClustersFile, hasNoEntries } from "#config/clusters-file.ts";
 import type { ClusterRegistry, RegistryKind } from "#config/registry/registry.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { RelayCluster } from "#relay/relay.ts";
 import { isAllOfOthers, type Shard } from "#relay/sharding/shard.ts";

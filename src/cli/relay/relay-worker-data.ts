@@ -1,6 +1,6 @@
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { FunctionFlags } from "#cli/relay/function-names.ts";
 import type { AddressRules } from "#config/address-rules.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import type { WorkerStart } from "#relay/workers/messages.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { connectExplained } from "#cli/clusters/explain-refusal.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import { readFleetBrake, refuseOneThread } from "#cli/deletion/fleet-record.ts";
 import { followSwitchOfFlags, stopOfAll } from "#cli/deletion/stop-switch.ts";
 import {
@@ -40,6 +40,7 @@ import {
 } from "#cli/settings/settings.ts";
 import { readStockFlags } from "#cli/settings/stock-flags.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import type { Event } from "#core/event.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import type { PlatformInvoker } from "#platforms/platform.ts";

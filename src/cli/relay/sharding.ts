@@ -4,8 +4,8 @@ import {
   parseManagementReference,
   readPodNamespace,
 } from "#cli/clusters/management-cluster.ts";
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { Environment } from "#clouds/provider.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { pause, systemClock } from "#kube/follow/clock.ts";
 import { joinByLease } from "#relay/sharding/lease-membership.ts";
 import { createStaticMembership, type Membership, type MembershipNote } from "#relay/sharding/membership.ts";

@@ -1,6 +1,6 @@
 import type { KubeconfigAccess } from "#cli/clusters/kubeconfig.ts";
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import { readAccess } from "#cli/settings/settings.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { FUNCTION_IDENTITIES, type FunctionIdentity } from "#core/identities.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { connectFunction } from "#cli/clusters/connect-identity.ts";
 import { connectExplained } from "#cli/clusters/explain-refusal.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import { type NamedFleetBrake, readFleetBrake, refuseOneThread } from "#cli/deletion/fleet-record.ts";
 import { type FollowedSwitch, followSwitchOfFlags, stopOfAll } from "#cli/deletion/stop-switch.ts";
 import {
@@ -39,6 +39,7 @@ import type { Cloud } from "#clouds/cloud.ts";
 import { loadCloud } from "#clouds/providers.ts";
 import type { FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { listFaults } from "#core/config-errors.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import { createClusterObjects } from "#functions/parts/cluster-objects.ts";

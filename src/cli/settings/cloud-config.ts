@@ -1,6 +1,5 @@
 import { stringify } from "yaml";
 import * as z from "zod";
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { Environment } from "#clouds/provider.ts";
 import {
   type AnyCloudProvider,
@@ -11,6 +10,7 @@ import {
 } from "#clouds/providers.ts";
 import { checkWriting } from "#config/describe-errors.ts";
 import { isStockForm, parseYaml } from "#config/yaml-text.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { formatPath } from "#core/config-errors.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import type { ControllerDescriptor } from "#core/descriptor.ts";
 import { CONTROLLER_FLAGS, DESCRIPTORS } from "#core/descriptors.ts";
 import type { ControllerName } from "#core/event.ts";

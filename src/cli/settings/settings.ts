@@ -1,12 +1,13 @@
 import { findClustersFile } from "#cli/clusters/clusters-file.ts";
 import { type KubeconfigAccess, readKubeconfig } from "#cli/clusters/kubeconfig.ts";
 import { KubeconfigError } from "#cli/clusters/kubeconfig-trust.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import { parseCloudConfig, type WrittenCloudConfig } from "#cli/settings/cloud-config.ts";
 import { readControllerFlags, SET_BY_FLAGS, selectControllers } from "#cli/settings/controller-flags.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { Cluster, ClusterEntry } from "#config/cluster.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import type { ControllerName } from "#core/event.ts";
 import { type DurationRange, readDuration, type TypedFlags } from "#core/flags.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { ConfigurationFault } from "#cli/configuration-error.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { readSwitch } from "#core/flags.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { isIPv6Network } from "#core/cidr.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import {
   type ControllerFlags,
   type DurationRange,
   dropUndefined,
-  type FlagFault,
   getText,
   readDuration,
   readSwitch,
@@ -64,7 +64,7 @@ export const routeFlags: ControllerFlags = {
 const PERIOD: DurationRange = { from: 10, to: 86_400, words: "10s to 24h", examples: "10s, 10m or 1h" };
 
 /** Reads a list in the stock controller's format: one network, or one of each family. */
-function readClusterCIDRs(text: string | undefined, faults: FlagFault[]): string[] | undefined {
+function readClusterCIDRs(text: string | undefined, faults: ConfigurationFault[]): string[] | undefined {
   if (text === undefined) return undefined;
   const clusterCIDRs = text.trim().split(",");
   const parsed = RouteSettings.safeParse({ clusterCIDRs });

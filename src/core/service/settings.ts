@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { type ControllerFlags, dropUndefined, type FlagFault, getText, readSwitch } from "#core/flags.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
+import { type ControllerFlags, dropUndefined, getText, readSwitch } from "#core/flags.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 
 /** The load balancer settings of a cluster. */
@@ -62,7 +63,7 @@ export const serviceFlags: ControllerFlags = {
   },
 };
 
-function readMax(text: string | undefined, faults: FlagFault[]): number | undefined {
+function readMax(text: string | undefined, faults: ConfigurationFault[]): number | undefined {
   if (text === undefined) return undefined;
   const max = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (LoadBalancerSettings.safeParse({ max }).success) return max;

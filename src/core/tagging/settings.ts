@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { type ControllerFlags, type FlagFault, getText } from "#core/flags.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
+import { type ControllerFlags, getText } from "#core/flags.ts";
 import { isReservedTag } from "#core/reserved-tags.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 
@@ -69,7 +70,7 @@ export const taggingFlags: ControllerFlags = {
 };
 
 /** Parses pairs in the stock controller's format: the first `=` of each ends the key. */
-function parsePairs(written: string, faults: FlagFault[]): Record<string, string> {
+function parsePairs(written: string, faults: ConfigurationFault[]): Record<string, string> {
   const pairs: Record<string, string> = {};
   for (const pair of written.split(",")) {
     const end = pair.indexOf("=");

@@ -1,7 +1,7 @@
 import { ChecksFailedError } from "#cli/clusters/clusters.ts";
 import { type ActOnCluster, actOnClusters } from "#cli/clusters/every-cluster.ts";
 import type { ReachableCluster, ReachFlags } from "#cli/clusters/reach-cluster.ts";
-import { ConfigurationError, type ConfigurationFault } from "#cli/configuration-error.ts";
+import { ConfigurationError } from "#cli/configuration-error.ts";
 import { createInitializations } from "#cli/handover/check/initializations.ts";
 import { createJudge } from "#cli/handover/check/judge.ts";
 import { createLifecycles } from "#cli/handover/check/lifecycles.ts";
@@ -10,6 +10,7 @@ import { findOthers } from "#cli/handover/one-at-a-time.ts";
 import { createEndingSignal } from "#cli/process.ts";
 import { loadCloud } from "#clouds/providers.ts";
 import { buildWatchContext, type Cluster } from "#config/cluster.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import { type DurationRange, readDuration } from "#core/flags.ts";
 import { DIFFERENCE_CODES, type IgnoredDifference, parseIgnored } from "#core/handover-check/compare.ts";
 import { type ObservedNode, parseObservedNode } from "#core/handover-check/observed-node.ts";
