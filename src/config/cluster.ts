@@ -5,13 +5,11 @@ import { CloudConfig, getCloudProvider } from "#clouds/providers.ts";
 import { CertificateAuthorityData } from "#config/certificate-authority-data.ts";
 import { type CheckedInput, checkWriting, type FieldError } from "#config/describe-errors.ts";
 import { SignIn } from "#config/sign-in/kinds.ts";
-import { csrWatch } from "#core/csr/watch.ts";
-import { CONTROLLER_ALIASES, CONTROLLER_SETTINGS } from "#core/descriptors.ts";
+import { CONTROLLER_ALIASES, CONTROLLER_SETTINGS, DESCRIPTORS } from "#core/descriptors.ts";
 import { ClusterName, ControllerName } from "#core/event.ts";
 import { FUNCTION_IDENTITIES, mapIdentities } from "#core/identities.ts";
 import { Policies } from "#core/policies.ts";
 import { WRITABLE_BY_RELAY } from "#core/relay-lease.ts";
-import { routeWatch } from "#core/route/watch.ts";
 import { type ControllerSettings, type Settings, selectControllerSettings } from "#core/settings.ts";
 import type { WatchContext } from "#core/watch.ts";
 import { DEFAULT_BOUNDS } from "#kube/follow/bounds.ts";
@@ -134,7 +132,7 @@ export type ClusterEntry = z.input<typeof ClusterEntry>;
 /** Parses entries by a schema and adds the hash of the text as written. */
 export function withHash<Entry extends z.ZodObject>(entry: Entry) {
   return z.unknown().transform((written, context): z.output<Entry> & { readonly hash: string } => {
-    const checked = checkWrites(checkAuthority(checkApproval(checkRouting(checkWriting(entry, written)))));
+    const checked = checkWrites(checkAuthority(checkTrust(checkSettings(checkWriting(entry, written)))));
     if (checked.kind === "valid")
       return { ...checked.value, hash: hashOfEntry(written as Record<string, unknown>) };
     for (const { path, message } of checked.faults)
@@ -143,36 +141,36 @@ export function withHash<Entry extends z.ZodObject>(entry: Entry) {
   });
 }
 
-/**
- * Checks the networks of the route controller, which creates and deletes routes only in these networks.
- * `routes.configure: false` disables the controller, as with the stock controller.
- */
-function checkRouting<Output>(checked: CheckedInput<Output>): CheckedInput<Output> {
+/** Checks an entry by the settings of each enabled controller, and takes off those that they disable. */
+function checkSettings<Output>(checked: CheckedInput<Output>): CheckedInput<Output> {
   if (checked.kind === "faulty") return checked;
-  const { controllers = [], routes } = checked.value as Partial<z.output<typeof ClusterEntry>>;
-  if (!controllers.includes(routeWatch.name) || routes === undefined) return checked;
-  if (!routes.configure) {
-    const others = controllers.filter((name) => name !== routeWatch.name);
-    if (others.length > 0) return { kind: "valid", value: { ...checked.value, controllers: others } };
-    const message = `name another one: routes.configure is false, and ${routeWatch.name} is off then`;
-    return { kind: "faulty", faults: [{ path: ["controllers"], message }] };
-  }
-  if (routes.clusterCIDRs.length > 0) return checked;
-  const message = `is missing: ${routeWatch.name} makes routes within the networks of the cluster's pods, such as 10.128.0.0/14`;
-  return { kind: "faulty", faults: [{ path: ["routes", "clusterCIDRs"], message }] };
+  const { controllers = [], ...settings } = checked.value as Partial<z.output<typeof ClusterEntry>>;
+  const unusable = DESCRIPTORS.flatMap(({ name, checkSettings: check }) => {
+    const found = controllers.includes(name) ? check?.(settings) : undefined;
+    return found === undefined ? [] : [{ name, ...found }];
+  });
+  const faults = unusable.filter((each) => each.kind === "faulty");
+  if (faults.length > 0) return { kind: "faulty", faults };
+  const disabled = unusable.filter((each) => each.kind === "disabled");
+  const [first] = disabled;
+  if (first === undefined) return checked;
+  const others = controllers.filter((each) => disabled.every(({ name }) => name !== each));
+  if (others.length > 0) return { kind: "valid", value: { ...checked.value, controllers: others } };
+  const message = `name another one: ${first.reason}, and ${first.name} is off then`;
+  return { kind: "faulty", faults: [{ path: ["controllers"], message }] };
 }
 
-/**
- * Rejects the csr-approver on clouds whose node addresses are not trusted: a certificate for any claimed
- * address proves nothing.
- */
-function checkApproval<Output>(checked: CheckedInput<Output>): CheckedInput<Output> {
+/** Rejects controllers that need trusted node addresses on a cloud that has none. */
+function checkTrust<Output>(checked: CheckedInput<Output>): CheckedInput<Output> {
   if (checked.kind === "faulty") return checked;
   const { controllers = [], cloud } = checked.value as Partial<z.output<typeof ClusterEntry>>;
-  if (cloud === undefined || !controllers.includes(csrWatch.name)) return checked;
-  if (getCloudProvider(cloud).hasTrustedAddresses?.(cloud) ?? true) return checked;
-  const message = `leave ${csrWatch.name} out: with the cloud ${cloud.provider} addresses are the nodes' own word, and certificates for them would let any node stand in for any other`;
-  return { kind: "faulty", faults: [{ path: ["controllers"], message }] };
+  if (cloud === undefined || (getCloudProvider(cloud).hasTrustedAddresses?.(cloud) ?? true)) return checked;
+  const faults = DESCRIPTORS.flatMap(({ name, harmOfUntrustedAddresses: harm }): FieldError[] => {
+    if (harm === undefined || !controllers.includes(name)) return [];
+    const message = `leave ${name} out: with the cloud ${cloud.provider} addresses are the nodes' own word, and ${harm}`;
+    return [{ path: ["controllers"], message }];
+  });
+  return faults.length === 0 ? checked : { kind: "faulty", faults };
 }
 
 /** Checks that an entry configures the authority in one place only. */

@@ -18,7 +18,21 @@ export interface ControllerDescriptor {
   readonly cloudParts?: readonly string[];
   /** The schema of its settings by their key in a cluster's entry; every value has a default. */
   readonly settings?: Readonly<Record<string, z.ZodType>>;
+  /** Checks the settings of a cluster that enables it, beyond their schemas; undefined if they can be used. */
+  checkSettings?(settings: Readonly<Record<string, unknown>>): UnusableSettings | undefined;
+  /**
+   * What it would allow on a cloud whose node addresses are not trusted. An entry with such a cloud must not
+   * enable it; absent if any cloud is right.
+   */
+  readonly harmOfUntrustedAddresses?: string;
 }
+
+/** Why a cluster's settings leave an enabled controller without work. */
+export type UnusableSettings =
+  /** The settings disable the controller, which is not a fault. `reason` is a clause. */
+  | { readonly kind: "disabled"; readonly reason: string }
+  /** The value at `path` of the entry is missing or wrong. */
+  | { readonly kind: "faulty"; readonly path: readonly string[]; readonly message: string };
 
 /**
  * What operators and their tools need of a controller. Each controller's folder has it in `operations.ts`, apart
