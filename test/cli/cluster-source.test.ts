@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type ClusterSource, selectClusterSource } from "#cli/settings/settings.ts";
+import { type ClusterSource, selectClusterSource } from "#cli/settings/cluster-settings.ts";
 import type { ConfigurationFault } from "#core/config-errors.ts";
 
 const FILE: ClusterSource = { kind: "file", file: "f" };

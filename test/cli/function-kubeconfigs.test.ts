@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readFunctionAccess } from "#cli/run/function-kubeconfigs.ts";
+import { readFunctionAccess } from "#cli/settings/cluster-settings.ts";
 import type { ConfigurationFault } from "#core/config-errors.ts";
 
 let folder: string;

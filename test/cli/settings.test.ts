@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { ConfigurationError } from "#cli/configuration-error.ts";
-import { type Flags, readClusterSettings, readServingSettings } from "#cli/settings/settings.ts";
+import { readServingSettings, type ServingFlags } from "#cli/relay/serving-settings.ts";
+import { type ClusterFlags, readClusterSettings } from "#cli/settings/cluster-settings.ts";
 import { Cluster } from "#config/cluster.ts";
 import type { ConfigurationFault } from "#core/config-errors.ts";
 
@@ -32,6 +33,8 @@ beforeAll(async () => {
   await writeFile(file("typo.yaml"), "region: eu-centrl-1\nvpc: vpc-0a\n");
 });
 afterAll(() => rm(folder, { recursive: true }));
+
+type Flags = ClusterFlags & ServingFlags;
 
 describe("readClusterSettings", () => {
   test("reads one cluster with two identities", async () => {

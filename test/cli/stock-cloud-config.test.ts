@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parse } from "yaml";
-import { parseCloudConfig, translateStockConfig } from "#cli/settings/cloud-config.ts";
+import { parseCloudConfig, translateStockConfig } from "#config/cloud-config.ts";
 
 const INI = `
 ; of the stock controller

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addFunctionFlags, addServingFlags } from "#cli/flags.ts";
-import { type Flags, readServingSettings } from "#cli/settings/settings.ts";
+import { readServingSettings, type ServingFlags } from "#cli/relay/serving-settings.ts";
 import { REFUSED_FLAGS, readStockFlags, STOCK_FLAGS } from "#cli/settings/stock-flags.ts";
 import type { ConfigurationFault } from "#core/config-errors.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
@@ -181,7 +181,7 @@ function read(name: string, args: readonly string[]) {
       .filter((option) => command.getOptionValueSource(option.attributeName()) === "cli")
       .map(({ long }) => long ?? ""),
   );
-  const flags = { ...command.opts<Flags>(), given };
+  const flags = { ...command.opts<ServingFlags>(), given };
   const faults: ConfigurationFault[] = [];
   return { flags, stockFlags: readStockFlags(flags, faults), faults };
 }

@@ -5,9 +5,9 @@ import { loadKubeconfig } from "#cli/clusters/load-kubeconfig.ts";
 import { readAllowedSecrets } from "#cli/clusters/management-cluster.ts";
 import { createParameterEntry } from "#cli/clusters/parameter-entries.ts";
 import { ConfigurationError } from "#cli/configuration-error.ts";
-import { readCloud } from "#cli/settings/settings.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { findCloudProvider } from "#clouds/providers.ts";
+import { readCloudConfig } from "#config/cloud-config.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { isFaulty, isFile, parseEntryDocument } from "#config/clusters-file.ts";
 import { replaceClustersFile, withCluster } from "#config/edit-clusters-file.ts";
@@ -61,7 +61,7 @@ export async function addCluster(
   const entry = {
     name,
     ...(await readServer(flags, faults)),
-    cloud: toNewEntry(await readCloud(flags, environment, faults)),
+    cloud: toNewEntry(await readCloudConfig(flags, environment, faults)),
     ...(flags.controllers === undefined ? {} : { controllers: splitList(flags.controllers) }),
     ...readSignIns(flags.signIn ?? [], faults),
   };

@@ -8,7 +8,7 @@ import {
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { formatCounted } from "#cli/format-list.ts";
 import { createEndingSignal } from "#cli/process.ts";
-import type { ClusterNeeds } from "#cli/settings/settings.ts";
+import type { ClusterNeeds } from "#cli/settings/cluster-settings.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
 import { startAtMost } from "#kube/client/semaphore.ts";

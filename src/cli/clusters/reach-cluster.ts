@@ -6,14 +6,13 @@ import { openAnyRegistry, type RegistrySettingFlags } from "#cli/clusters/manage
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { formatList } from "#cli/format-list.ts";
 import { readAllowedNetworks } from "#cli/relay/opened-clusters.ts";
-import { type FunctionAccess, readFunctionAccess } from "#cli/run/function-kubeconfigs.ts";
 import {
   type ClusterNeeds,
   type ClusterSettings,
   type DescribingFlags,
   readClusterSettings,
   selectClusterSource,
-} from "#cli/settings/settings.ts";
+} from "#cli/settings/cluster-settings.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { type AddressRules, createAddressJudge } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
@@ -32,7 +31,6 @@ import { impersonate, type Transport } from "#kube/client/transport.ts";
 /** The flags of commands that read clusters; `given` are those on the command line, without defaults. */
 export interface ReachFlags extends DescribingFlags, RegistrySettingFlags {
   readonly clustersFile?: string | undefined;
-  readonly functionKubeconfig?: readonly string[] | undefined;
   readonly allowedNetworks?: string | undefined;
   readonly given: ReadonlySet<string>;
 }
@@ -85,17 +83,18 @@ export async function connectClusters(
   const source = selectClusterSource(flags.clustersFile, flags.given, environment, faults);
   if (source.kind === "file") return connectRegistry(source.file, flags, environment, faults, name);
   const clusterName = selectClusterName(name, flags, faults);
-  const own = await readFunctionAccess(flags.functionKubeconfig ?? [], faults);
   const wanted = { ...flags, clusterName, dryRun: false };
   const settings = await readClusterSettings(wanted, environment, faults, needs);
-  return { clusters: [connectByFlags(settings, own)], faults: [] };
+  return { clusters: [connectByFlags(settings)], faults: [] };
 }
 
-function connectByFlags(
-  { cluster, relayAccess, functionsAccess }: ClusterSettings,
-  own: FunctionAccess,
-): ReachableCluster {
-  const ofFunctions = new Map<SignInRole, KubeconfigAccess>(own);
+function connectByFlags({
+  cluster,
+  relayAccess,
+  functionsAccess,
+  ownAccess,
+}: ClusterSettings): ReachableCluster {
+  const ofFunctions = new Map<SignInRole, KubeconfigAccess>(ownAccess);
   const accessOf = (role: SignInRole): KubeconfigAccess =>
     role === "relay" ? relayAccess : (ofFunctions.get(role) ?? functionsAccess);
   const signInOf = (role: SignInRole): SignInRole => {

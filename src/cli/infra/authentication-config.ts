@@ -6,7 +6,7 @@ import {
   writeConfiguration,
 } from "#cli/infra/authentication-yaml.ts";
 import { readAuthority, readTrusts, type TrustFlags } from "#cli/infra/trust-flags.ts";
-import { readAccess } from "#cli/settings/settings.ts";
+import { readAccess } from "#cli/settings/cluster-settings.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { checkWriting } from "#config/describe-errors.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";

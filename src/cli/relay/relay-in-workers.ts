@@ -11,8 +11,8 @@ import type {
   WorkersFor,
 } from "#cli/relay/relay-worker-data.ts";
 import { createQuotaPart, log, serveUntilSignal } from "#cli/relay/serve.ts";
+import type { ServingSettings } from "#cli/relay/serving-settings.ts";
 import { logNoUsableCluster, startHealth } from "#cli/relay/start-health.ts";
-import type { ServingSettings } from "#cli/settings/settings.ts";
 import type { AddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { hasNoEntries } from "#config/clusters-file.ts";

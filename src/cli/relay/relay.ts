@@ -23,6 +23,7 @@ import {
 import { runRelayInWorkers } from "#cli/relay/relay-in-workers.ts";
 import { RELAY_WORKER, readWorkers } from "#cli/relay/relay-worker-data.ts";
 import { log, type ServeOptions, serve } from "#cli/relay/serve.ts";
+import { readServingSettings, type ServingFlags } from "#cli/relay/serving-settings.ts";
 import { readSharding } from "#cli/relay/sharding.ts";
 import {
   logConfigurationWarnings,
@@ -33,11 +34,10 @@ import {
 } from "#cli/relay/start-health.ts";
 import { type ProcessTracing, startTracing } from "#cli/relay/start-tracing.ts";
 import {
-  type Flags,
+  type ClusterFlags,
   readClusterSettings,
-  readServingSettings,
   selectClusterSource,
-} from "#cli/settings/settings.ts";
+} from "#cli/settings/cluster-settings.ts";
 import { readStockFlags } from "#cli/settings/stock-flags.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
 import type { ConfigurationFault } from "#core/config-errors.ts";
@@ -48,7 +48,7 @@ import { loadPlatform } from "#platforms/platforms.ts";
 import { createFallbackInvoker } from "#relay/delivery/fallback-invoker.ts";
 
 /** The flags of `relay` that `run` does not have. */
-export interface RelayFlags extends Flags, RegistryFlags, FunctionFlags {
+export interface RelayFlags extends ClusterFlags, ServingFlags, RegistryFlags, FunctionFlags {
   readonly dryRun: boolean;
   /** The functions' region; the AWS SDK's default without it. */
   readonly region?: string | undefined;

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { FollowedSwitch } from "#cli/deletion/stop-switch.ts";
+import type { ServingSettings } from "#cli/relay/serving-settings.ts";
 import type { ProcessTracing } from "#cli/relay/start-tracing.ts";
 import { createPrivateSweeps, type Sweeping } from "#cli/run/sweep-every-minute.ts";
-import type { ServingSettings } from "#cli/settings/settings.ts";
 import type { ControllerName } from "#core/event.ts";
 import { logText } from "#core/log-text.ts";
 import { getSystemCode } from "#kube/client/errors.ts";

@@ -14,6 +14,7 @@ import {
 import { runRelayInWorkers } from "#cli/relay/relay-in-workers.ts";
 import { RUN_WORKER, readWorkers, type WorkersFor } from "#cli/relay/relay-worker-data.ts";
 import { log, serve } from "#cli/relay/serve.ts";
+import { readServingSettings, type ServingFlags, type ServingSettings } from "#cli/relay/serving-settings.ts";
 import { readSharding } from "#cli/relay/sharding.ts";
 import {
   logConfigurationWarnings,
@@ -22,18 +23,15 @@ import {
   logStockFlags,
 } from "#cli/relay/start-health.ts";
 import { startTracing } from "#cli/relay/start-tracing.ts";
-import { type FunctionAccess, readFunctionAccess } from "#cli/run/function-kubeconfigs.ts";
 import { createInProcessFunctions } from "#cli/run/in-process-functions.ts";
 import { createRunParts } from "#cli/run/run-parts.ts";
 import { sweepEveryMinute } from "#cli/run/sweep-every-minute.ts";
 import {
+  type ClusterFlags,
   type ClusterSettings,
-  type Flags,
   readClusterSettings,
-  readServingSettings,
-  type ServingSettings,
   selectClusterSource,
-} from "#cli/settings/settings.ts";
+} from "#cli/settings/cluster-settings.ts";
 import { readStockFlags } from "#cli/settings/stock-flags.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import { loadCloud } from "#clouds/providers.ts";
@@ -47,9 +45,8 @@ import type { Transport } from "#kube/client/transport.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";
 
 /** The flags of `run`, as typed. */
-export interface RunFlags extends Flags, RegistryFlags {
+export interface RunFlags extends ClusterFlags, ServingFlags, RegistryFlags {
   readonly dryRun: boolean;
-  readonly functionKubeconfig?: readonly string[];
 }
 
 /** Runs relay and functions in this process until a signal ends it; worker threads start with `program`. */
@@ -63,11 +60,10 @@ export async function run(flags: RunFlags, program: string): Promise<void> {
   const join = await readSharding(flags, process.env, faults);
   if (source.kind === "flags") {
     if (join !== undefined) faults.push(NOTHING_TO_SHARE);
-    const functionAccess = await readFunctionAccess(flags.functionKubeconfig ?? [], faults);
     const settings = await readClusterSettings(flags, process.env, faults);
     if (source.unread !== undefined) logFlagsWin(source.unread);
     logStockFlags(stockFlags);
-    return runOne(settings, functionAccess, serving, {
+    return runOne(settings, serving, {
       stops: await followSwitchOfFlags(flags, process.env),
       fleetBrake: fleetBrake?.open(),
     });
@@ -93,8 +89,7 @@ interface Brakes {
 
 /** Runs the one cluster that flags describe, in this thread. */
 async function runOne(
-  { cluster, relayAccess, functionsAccess }: ClusterSettings,
-  functionAccess: FunctionAccess,
+  { cluster, relayAccess, functionsAccess, ownAccess }: ClusterSettings,
   serving: ServingSettings,
   { stops, fleetBrake }: Brakes,
 ): Promise<void> {
@@ -109,7 +104,7 @@ async function runOne(
   const tracing = await startTracing(process.env, log, "serverless-ccm");
   const shared = connectExplained(functionsAccess);
   const own = new Map<SignInRole, Transport>(
-    [...functionAccess].map(([name, access]) => [name, connectExplained(access)] as const),
+    [...ownAccess].map(([name, access]) => [name, connectExplained(access)] as const),
   );
   const apiOf = async (role: SignInRole): Promise<Transport> => own.get(role) ?? shared;
   const functions = createInProcessFunctions({

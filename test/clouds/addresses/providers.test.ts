@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { parseCloudConfig } from "#cli/settings/cloud-config.ts";
 import { KeepalivedCloudConfig } from "#clouds/keepalived/config.ts";
 import { describeEntry } from "#clouds/keepalived/load-balancers/describe.ts";
 import type { Observed } from "#clouds/keepalived/load-balancers/model.ts";
@@ -8,6 +7,7 @@ import { KubeVipCloudConfig } from "#clouds/kubevip/config.ts";
 import { describeAddresses } from "#clouds/kubevip/load-balancers/describe.ts";
 import { kubevip } from "#clouds/kubevip/provider.ts";
 import { loadCloud } from "#clouds/providers.ts";
+import { parseCloudConfig } from "#config/cloud-config.ts";
 import { Cluster, selectSettings } from "#config/cluster.ts";
 import { buildCall, buildNode } from "#test/clouds/builders.ts";
 import { type CloudWorld, testCloudConformance } from "#test/clouds/conformance.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
-import { parseCloudConfig } from "#cli/settings/cloud-config.ts";
 import { loadDigitalOceanCloud } from "#clouds/digitalocean/cloud.ts";
 import { DigitalOceanCloudConfig } from "#clouds/digitalocean/config.ts";
 import { digitalocean } from "#clouds/digitalocean/provider.ts";
 import { loadCloud } from "#clouds/providers.ts";
+import { parseCloudConfig } from "#config/cloud-config.ts";
 import { REGION, TAG, TOKEN, VPC } from "#emulators/digitalocean/names.ts";
 import { buildConfig } from "#test/clouds/digitalocean/world.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
-import { parseCloudConfig } from "#cli/settings/cloud-config.ts";
 import { loadHcloudCloud } from "#clouds/hcloud/cloud.ts";
 import { HcloudCloudConfig } from "#clouds/hcloud/config.ts";
 import { hcloud } from "#clouds/hcloud/provider.ts";
 import { loadCloud } from "#clouds/providers.ts";
+import { parseCloudConfig } from "#config/cloud-config.ts";
 import { NETWORK, SELECTOR, TOKEN } from "#test/clouds/hcloud/fake-server.ts";
 import { buildConfig } from "#test/clouds/hcloud/world.ts";
 

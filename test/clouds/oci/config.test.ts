@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { parseCloudConfig } from "#cli/settings/cloud-config.ts";
 import { buildBaseUrls } from "#clouds/oci/api.ts";
 import { loadOciCloud } from "#clouds/oci/cloud.ts";
 import { OciCloudConfig } from "#clouds/oci/config.ts";
 import { oci } from "#clouds/oci/provider.ts";
 import { loadCloud } from "#clouds/providers.ts";
+import { parseCloudConfig } from "#config/cloud-config.ts";
 import { API_KEY, COMPARTMENT, TENANCY, USER, VCN } from "#test/clouds/oci/fake/credentials.ts";
 import { buildConfig, buildWrittenConfig } from "#test/clouds/oci/world.ts";
 

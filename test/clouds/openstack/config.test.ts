@@ -2,11 +2,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { parseCloudConfig } from "#cli/settings/cloud-config.ts";
 import { loadOpenStackCloud } from "#clouds/openstack/cloud.ts";
 import { OpenStackCloudConfig } from "#clouds/openstack/config.ts";
 import { openstack } from "#clouds/openstack/provider.ts";
 import { loadCloud } from "#clouds/providers.ts";
+import { parseCloudConfig } from "#config/cloud-config.ts";
 import { CREDENTIAL, NETWORK, PROJECT, SECRET, TAG } from "#test/clouds/openstack/fake-server.ts";
 import { buildConfig, SIGNED_IN } from "#test/clouds/openstack/world.ts";
 

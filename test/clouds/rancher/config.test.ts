@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from "vitest";
-import { parseCloudConfig } from "#cli/settings/cloud-config.ts";
 import { loadCloud } from "#clouds/providers.ts";
 import { loadRancherCloud } from "#clouds/rancher/cloud.ts";
 import { RancherCloudConfig } from "#clouds/rancher/config.ts";
 import { rancher } from "#clouds/rancher/provider.ts";
+import { parseCloudConfig } from "#config/cloud-config.ts";
 import { TOKEN } from "#test/clouds/rancher/fake-management.ts";
 
 const K3S = { provider: "rancher", distribution: "k3s" };

@@ -9,6 +9,7 @@ import {
   findPreset,
 } from "#clouds/providers.ts";
 import { checkWriting } from "#config/describe-errors.ts";
+import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import { isStockForm, parseYaml } from "#config/yaml-text.ts";
 import type { ConfigurationFault } from "#core/config-errors.ts";
 import { formatPath } from "#core/config-errors.ts";
@@ -23,6 +24,37 @@ export type WrittenCloudConfig = z.input<typeof CloudConfig>;
 export type ParsedCloudConfig =
   | { readonly kind: "cloud"; readonly cloud: WrittenCloudConfig }
   | { readonly kind: "faults"; readonly faults: ConfigurationFault[] };
+
+/** The flags that describe a cluster's cloud, as typed. */
+export interface CloudFlags {
+  readonly cloudProvider?: string | undefined;
+  /** The file with the cloud's own keys. */
+  readonly cloudConfig?: string | undefined;
+}
+
+/** A cloud-config has ten lines. */
+const MAX_CLOUD_CONFIG_BYTES = 1024 * 1024;
+
+/** Reads the cloud from the flags and their cloud-config, or adds to `faults` why it cannot be used. */
+export async function readCloudConfig(
+  flags: CloudFlags,
+  environment: Environment,
+  faults: ConfigurationFault[],
+): Promise<WrittenCloudConfig | undefined> {
+  let text: string | undefined = "";
+  try {
+    if (flags.cloudConfig !== undefined)
+      text = await readSmallFile(flags.cloudConfig, MAX_CLOUD_CONFIG_BYTES, { pipes: true });
+  } catch (error) {
+    // The file is unreadable, so no key in it counts as missing.
+    text = undefined;
+    faults.push({ name: "--cloud-config", message: `${flags.cloudConfig} ${describeFileError(error)}` });
+  }
+  const parsed = parseCloudConfig(flags.cloudProvider, text, environment, flags.cloudConfig);
+  if (parsed.kind === "cloud") return parsed.cloud;
+  faults.push(...parsed.faults);
+  return undefined;
+}
 
 /**
  * Parses a cloud-config for a provider: YAML with the keys of the cloud's entry in src/config/cluster.ts.

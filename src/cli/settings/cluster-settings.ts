@@ -2,102 +2,38 @@ import { findClustersFile } from "#cli/clusters/clusters-file.ts";
 import { type KubeconfigAccess, readKubeconfig } from "#cli/clusters/kubeconfig.ts";
 import { KubeconfigError } from "#cli/clusters/kubeconfig-trust.ts";
 import { ConfigurationError } from "#cli/configuration-error.ts";
-import { parseCloudConfig, type WrittenCloudConfig } from "#cli/settings/cloud-config.ts";
 import { readControllerFlags, SET_BY_FLAGS, selectControllers } from "#cli/settings/controller-flags.ts";
 import type { Environment } from "#clouds/provider.ts";
+import { type CloudFlags, readCloudConfig } from "#config/cloud-config.ts";
 import { Cluster, ClusterEntry } from "#config/cluster.ts";
-import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import type { ConfigurationFault } from "#core/config-errors.ts";
 import type { ControllerName } from "#core/event.ts";
-import { type DurationRange, readDuration, type TypedFlags } from "#core/flags.ts";
+import type { TypedFlags } from "#core/flags.ts";
+import { FUNCTION_IDENTITIES, type FunctionIdentity } from "#core/identities.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
-import { parseAllowedHosts } from "#relay/served-hosts.ts";
 
 /** The flags that describe one cluster, as typed, with those of its controllers. */
-export interface DescribingFlags extends TypedFlags {
-  readonly cloudProvider?: string | undefined;
-  readonly cloudConfig?: string | undefined;
+export interface DescribingFlags extends TypedFlags, CloudFlags {
   readonly clusterName: string;
   readonly kubeconfig?: string | undefined;
   readonly relayKubeconfig?: string | undefined;
   readonly controllers: string;
+  /** `NAME=FILE` for each function with an identity of its own. */
+  readonly functionKubeconfig?: readonly string[];
 }
 
 export interface ClusterFlags extends DescribingFlags {
   readonly dryRun: boolean;
 }
 
-/** The flags of `run` and `relay`, as typed. */
-export interface Flags extends ClusterFlags {
-  readonly nodeStatusUpdateFrequency: string;
-  readonly bindAddress: string;
-  /** The earlier name of `--bind-address`, used if that is missing. */
-  readonly address?: string | undefined;
-  readonly port: string;
-  readonly allowedHosts?: string | undefined;
-  readonly quotaPercent: string;
-  readonly metricsDetail?: string | undefined;
-  /** The flags on the command line, without defaults. */
-  readonly given: ReadonlySet<string>;
-}
-
-/** How a process serves and limits itself, whatever its clusters. */
-export interface ServingSettings {
-  readonly nodeStatusUpdateFrequencySeconds: number;
-  readonly bindAddress: string;
-  readonly port: number;
-  /** DNS names that the endpoints accept in addition to the built-in ones. */
-  readonly allowedHosts: readonly string[];
-  /** The part of each cloud account's quotas that this process divides among its invocations, 0 to 1. */
-  readonly quotaPart: number;
-  /** The prefix of the deployed functions' names; undefined if none are invoked, or one by its ARN. */
-  readonly functionPrefix?: string | undefined;
-  readonly metricsDetail: MetricsDetail;
-}
-
-/** Whether metrics are per cluster, or summed over clusters except those that alerts read. */
-export type MetricsDetail = "cluster" | "fleet";
-
-/** One cluster and the two identities from flags. */
+/** One cluster from flags, and how relay and functions sign in to it. */
 export interface ClusterSettings {
   readonly cluster: Cluster;
   readonly relayAccess: KubeconfigAccess;
+  /** The sign-in of every function without one of its own. */
   readonly functionsAccess: KubeconfigAccess;
+  readonly ownAccess: FunctionAccess;
 }
-
-/** Reads the serving settings; every fault goes to `faults`. */
-export function readServingSettings(flags: Flags, faults: ConfigurationFault[]): ServingSettings {
-  return {
-    nodeStatusUpdateFrequencySeconds:
-      readDuration(
-        "--node-status-update-frequency",
-        flags.nodeStatusUpdateFrequency,
-        STATUS_UPDATE,
-        faults,
-      ) ?? Number.NaN,
-    bindAddress: flags.given.has("--bind-address") ? flags.bindAddress : (flags.address ?? flags.bindAddress),
-    port: readPort(flags.port, faults),
-    allowedHosts: readAllowedHosts(flags.allowedHosts, faults),
-    quotaPart: readQuotaPercent(flags.quotaPercent, faults) / 100,
-    metricsDetail: readMetricsDetail(flags.metricsDetail, faults),
-  };
-}
-
-function readMetricsDetail(text: string | undefined, faults: ConfigurationFault[]): MetricsDetail {
-  if (text === undefined || text === "cluster" || text === "fleet") return text ?? "cluster";
-  faults.push({
-    name: "--metrics-detail",
-    message: `"${sanitizeText(text)}" is neither; give cluster or fleet`,
-  });
-  return "cluster";
-}
-
-const STATUS_UPDATE: DurationRange = {
-  from: 1,
-  to: Number.POSITIVE_INFINITY,
-  words: "at least 1s",
-  examples: "5m0s, 90s or 1h",
-};
 
 /** What a command needs from the flags. */
 export interface ClusterNeeds {
@@ -112,8 +48,9 @@ export async function readClusterSettings(
   faults: ConfigurationFault[],
   { noCloud = false }: ClusterNeeds = {},
 ): Promise<ClusterSettings> {
+  const ownAccess = await readFunctionAccess(flags.functionKubeconfig ?? [], faults);
   const saysNoCloud = noCloud && flags.cloudProvider === undefined && flags.cloudConfig === undefined;
-  const cloud = saysNoCloud ? undefined : await readCloud(flags, environment, faults);
+  const cloud = saysNoCloud ? undefined : await readCloudConfig(flags, environment, faults);
   const selection = selectControllers(flags.controllers);
   if (selection.kind === "faults") faults.push(...selection.faults);
   const controllers = selection.kind === "controllers" ? selection.controllers : [];
@@ -142,7 +79,7 @@ export async function readClusterSettings(
   }
   if (faults.length > 0 || !cluster.success || !functionsAccess || !relayAccess)
     throw new ConfigurationError(faults);
-  return { cluster: cluster.data, relayAccess, functionsAccess };
+  return { cluster: cluster.data, relayAccess, functionsAccess, ownAccess };
 }
 
 /** The flags that correspond to these keys of an entry. */
@@ -155,51 +92,6 @@ const FLAGS: Readonly<Record<string, string>> = {
 function hasDefaultControllers(controllers: readonly ControllerName[]): boolean {
   const byDefault = ClusterEntry.shape.controllers.parse(undefined);
   return byDefault.length === controllers.length && byDefault.every((each) => controllers.includes(each));
-}
-
-function readPort(text: string, faults: ConfigurationFault[]): number {
-  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (port <= 65_535) return port;
-  faults.push({ name: "--port", message: `"${text}" is no port; give 0 (any free one) to 65535` });
-  return Number.NaN;
-}
-
-function readAllowedHosts(text: string | undefined, faults: ConfigurationFault[]): readonly string[] {
-  const parsed = parseAllowedHosts(text ?? "");
-  if (parsed.kind === "hosts") return parsed.hosts;
-  faults.push(...parsed.faults.map((message) => ({ name: "--allowed-hosts", message })));
-  return [];
-}
-
-function readQuotaPercent(text: string, faults: ConfigurationFault[]): number {
-  const percent = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
-  if (percent >= 1 && percent <= 100) return percent;
-  faults.push({ name: "--quota-percent", message: `"${text}" is no part of the quotas; give 1 to 100` });
-  return Number.NaN;
-}
-
-/** A cloud-config has ten lines. */
-const MAX_CLOUD_CONFIG_BYTES = 1024 * 1024;
-
-/** Reads the cloud from the flags and their cloud-config, or adds to `faults` why it cannot be used. */
-export async function readCloud(
-  flags: Pick<ClusterFlags, "cloudProvider" | "cloudConfig">,
-  environment: Readonly<Record<string, string | undefined>>,
-  faults: ConfigurationFault[],
-): Promise<WrittenCloudConfig | undefined> {
-  let text: string | undefined = "";
-  try {
-    if (flags.cloudConfig !== undefined)
-      text = await readSmallFile(flags.cloudConfig, MAX_CLOUD_CONFIG_BYTES, { pipes: true });
-  } catch (error) {
-    // The file is unreadable, so no key in it counts as missing.
-    text = undefined;
-    faults.push({ name: "--cloud-config", message: `${flags.cloudConfig} ${describeFileError(error)}` });
-  }
-  const parsed = parseCloudConfig(flags.cloudProvider, text, environment, flags.cloudConfig);
-  if (parsed.kind === "cloud") return parsed.cloud;
-  faults.push(...parsed.faults);
-  return undefined;
 }
 
 /** Reads the kubeconfig that a flag names, or adds to `faults` why it cannot be used. */
@@ -266,4 +158,40 @@ export function selectClusterSource(
     faults.push({ name, message });
   }
   return { kind: "file", file: clustersFile ?? fromEnvironment ?? "" };
+}
+
+const FUNCTION_KUBECONFIG = "--function-kubeconfig";
+
+/** The kubeconfigs with which functions of `run` sign in themselves; the others use `--kubeconfig`. */
+export type FunctionAccess = ReadonlyMap<FunctionIdentity, KubeconfigAccess>;
+
+/**
+ * Reads `--function-kubeconfig NAME=FILE`, which may be given once for each function; every fault goes to
+ * `faults`.
+ */
+export async function readFunctionAccess(
+  given: readonly string[],
+  faults: ConfigurationFault[],
+): Promise<FunctionAccess> {
+  const files = new Map<FunctionIdentity, string>();
+  for (const text of given) {
+    const at = text.indexOf("=");
+    const name = FUNCTION_IDENTITIES.find((each) => each === text.slice(0, Math.max(at, 0)));
+    const file = text.slice(at + 1);
+    if (name === undefined || file === "")
+      faults.push({ name: FUNCTION_KUBECONFIG, message: formatUnusable(text) });
+    else if (files.has(name))
+      faults.push({ name: FUNCTION_KUBECONFIG, message: `names ${name} twice; leave one of them out` });
+    else files.set(name, file);
+  }
+  const access = new Map<FunctionIdentity, KubeconfigAccess>();
+  for (const [name, file] of files) {
+    const read = await readAccess(`${FUNCTION_KUBECONFIG} ${name}`, file, faults);
+    if (read !== undefined) access.set(name, read);
+  }
+  return access;
+}
+
+function formatUnusable(text: string): string {
+  return `"${sanitizeText(text)}" names no function and its file; write it as ${FUNCTION_IDENTITIES.join(" or ")}, then = and a kubeconfig`;
 }
