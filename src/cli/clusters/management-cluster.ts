@@ -1,5 +1,6 @@
 import { readKubeconfig } from "#cli/clusters/kubeconfig.ts";
 import type { Environment } from "#clouds/provider.ts";
+import { parseAllowedNetworks } from "#config/address-rules.ts";
 import { ClustersFileError, formatFaultPlace } from "#config/clusters-file.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import { type AllowedSecrets, parseAllowedSecrets } from "#config/registry/entry-references.ts";
@@ -54,15 +55,19 @@ export async function openAnyRegistry(
   faults: ConfigurationFault[],
   environment: Environment = process.env,
 ): Promise<ClusterRegistry> {
-  const entries = await readRegistrySettings(flags, faults, environment);
-  return openRegistry(reference, entries.allowedSecrets, (further) => {
-    const options = parseManagementOptions(further, entries);
+  return openRegistryWith(reference, await readRegistrySettings(flags, faults, environment));
+}
+
+/** Opens such a registry with settings that are read already. */
+export function openRegistryWith(reference: string, settings: RegistrySettings): ClusterRegistry {
+  return openRegistry(reference, settings.allowedSecrets, (further) => {
+    const options = parseManagementOptions(further, settings);
     return options && createKubernetesRegistry(options);
   });
 }
 
 /** The settings for entries that others than the operator write. */
-type RegistrySettings = Omit<BuildEntryOptions, "home"> & { readonly allowedSecrets: AllowedSecrets };
+export type RegistrySettings = Omit<BuildEntryOptions, "home"> & { readonly allowedSecrets: AllowedSecrets };
 
 /** Reads the settings; every fault goes to `faults`. */
 export async function readRegistrySettings(
@@ -92,6 +97,26 @@ export function readAllowedSecrets(
   const name = flag === undefined ? "ALLOWED_SECRETS" : "--allowed-secrets";
   faults.push(...parsed.faults.map((message) => ({ name, message })));
   return parsed;
+}
+
+/**
+ * Reads the networks in which API servers of a registry may be: from the flag, or from ALLOWED_NETWORKS in
+ * the environment. Undefined without either; a faulty text allows none.
+ */
+export function readAllowedNetworks(
+  flag: string | undefined,
+  environment: Environment,
+  faults: ConfigurationFault[],
+): readonly string[] | undefined {
+  const [name, text] =
+    flag === undefined
+      ? ["ALLOWED_NETWORKS", environment["ALLOWED_NETWORKS"] || undefined]
+      : ["--allowed-networks", flag];
+  if (text === undefined) return undefined;
+  const parsed = parseAllowedNetworks(text);
+  if (parsed.kind === "networks") return parsed.networks;
+  faults.push(...parsed.faults.map((message) => ({ name, message })));
+  return [];
 }
 
 function readAnnotations(

@@ -2,10 +2,13 @@ import { toConfigurationFaults, toReadFaults } from "#cli/clusters/clusters-file
 import { connectMinted, connectRelay } from "#cli/clusters/connect-identity.ts";
 import { connectExplained } from "#cli/clusters/explain-refusal.ts";
 import type { KubeconfigAccess } from "#cli/clusters/kubeconfig.ts";
-import { openAnyRegistry, type RegistrySettingFlags } from "#cli/clusters/management-cluster.ts";
+import {
+  openAnyRegistry,
+  type RegistrySettingFlags,
+  readAllowedNetworks,
+} from "#cli/clusters/management-cluster.ts";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { formatList } from "#cli/format-list.ts";
-import { readAllowedNetworks } from "#cli/relay/opened-clusters.ts";
 import {
   type ClusterNeeds,
   type ClusterSettings,
@@ -14,7 +17,7 @@ import {
   selectClusterSource,
 } from "#cli/settings/cluster-settings.ts";
 import type { Environment } from "#clouds/provider.ts";
-import { type AddressRules, createAddressJudge } from "#config/address-rules.ts";
+import { type AddressRules, createAddressJudge, selectAddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
 import type { ClusterRegistry } from "#config/registry/registry.ts";
@@ -92,9 +95,9 @@ function connectByFlags({
   cluster,
   relayAccess,
   functionsAccess,
-  ownAccess,
+  accessByFunction,
 }: ClusterSettings): ReachableCluster {
-  const ofFunctions = new Map<SignInRole, KubeconfigAccess>(ownAccess);
+  const ofFunctions = new Map<SignInRole, KubeconfigAccess>(accessByFunction);
   const accessOf = (role: SignInRole): KubeconfigAccess =>
     role === "relay" ? relayAccess : (ofFunctions.get(role) ?? functionsAccess);
   const signInOf = (role: SignInRole): SignInRole => {
@@ -138,8 +141,8 @@ export async function connectRegistry(
   name?: string,
 ): Promise<ReachableClusters> {
   const registry = await openAnyRegistry(reference, flags, faults, environment);
-  const addresses = readAllowedNetworks(flags.allowedNetworks, environment, registry.kind, faults);
-  return connectInRegistry(name, registry, addresses, faults);
+  const networks = readAllowedNetworks(flags.allowedNetworks, environment, faults);
+  return connectInRegistry(name, registry, selectAddressRules(registry.kind, networks), faults);
 }
 
 async function connectInRegistry(

@@ -25,34 +25,24 @@ export function readFleetRecordFlag(
   return store;
 }
 
-/** A fleet brake that was named and validated. */
-export interface NamedFleetBrake {
-  readonly reference: string;
-  /** Whether only one thread of this process can see its record. */
-  readonly isOfOneThread: boolean;
-  open(): FleetBrake;
-}
-
-/** Opens the brake over the record that `--fleet-brake` or $FLEET_BRAKE names; undefined without either. */
+/** Returns the valid reference of a record from `--fleet-brake` or $FLEET_BRAKE; undefined without either. */
 export function readFleetBrake(
   flag: string | undefined,
   environment: Environment,
   faults: ConfigurationFault[],
-): NamedFleetBrake | undefined {
+): string | undefined {
   const store = readFleetRecordFlag(flag, environment, faults);
-  const reference = flag ?? environment["FLEET_BRAKE"];
-  if (store === undefined || reference === undefined) return undefined;
-  return { reference, isOfOneThread: reference === "memory", open: () => createFleetBrake({ store }) };
+  return store && (flag ?? environment["FLEET_BRAKE"]);
 }
 
 /** Rejects a record that belongs to one thread if the clusters live in several. */
-export function refuseOneThread(brake: NamedFleetBrake | undefined, faults: ConfigurationFault[]): void {
-  if (brake?.isOfOneThread !== true) return;
+export function refuseOneThread(reference: string | undefined, faults: ConfigurationFault[]): void {
+  if (reference !== "memory") return;
   const message = "memory belongs to one thread: name another record, or give --workers 0";
   faults.push({ name: "--fleet-brake", message });
 }
 
-/** Opens the brake in a worker thread, for a reference that the main thread has validated. */
+/** Opens the brake over the record of a valid reference; undefined without a reference. */
 export function openFleetBrake(reference: string | undefined): FleetBrake | undefined {
   const store = reference === undefined ? undefined : openRecord(reference, openConfigMap);
   return store && createFleetBrake({ store });

@@ -1,5 +1,10 @@
 import type { ReachFlags } from "#cli/clusters/reach-cluster.ts";
-import { findStopSwitch, openAnySwitch, type StopSwitchFlags } from "#cli/deletion/stop-switch.ts";
+import {
+  findStopSwitch,
+  findStopSwitchOfFlags,
+  openAnySwitch,
+  type StopSwitchFlags,
+} from "#cli/deletion/stop-switch.ts";
 import type { DryDecision } from "#cli/explain/decide-dry.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { readStops } from "#config/switch/follow-stops.ts";
@@ -30,8 +35,9 @@ export async function readStopStatus(
   environment: Environment,
 ): Promise<StopStatus | undefined> {
   const byFlags = flags.clustersFile === undefined && flags.given.has("--kubeconfig");
-  const registry = byFlags ? { STOP_SWITCH: environment["STOP_SWITCH"] } : environment;
-  const reference = findStopSwitch(flags, flags.clustersFile, registry);
+  const reference = byFlags
+    ? findStopSwitchOfFlags(flags, environment)
+    : findStopSwitch(flags, flags.clustersFile, environment);
   if (reference === undefined) return undefined;
   try {
     const stopSwitch = await openAnySwitch(reference, environment);

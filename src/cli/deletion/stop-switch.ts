@@ -35,6 +35,11 @@ export function findStopSwitch(
   return clusters && getDefaultSwitch(clusters);
 }
 
+/** Returns the switch for a cluster that flags describe, whatever registry the environment names. */
+export function findStopSwitchOfFlags(flags: StopSwitchFlags, environment: Environment): string | undefined {
+  return findStopSwitch(flags, undefined, { STOP_SWITCH: environment["STOP_SWITCH"] });
+}
+
 /** Opens a switch, including one in a management cluster; nothing is read yet. */
 export async function openAnySwitch(reference: string, environment: Environment): Promise<StopSwitch> {
   const management = parseManagementReference(reference);
@@ -50,29 +55,19 @@ export interface FollowedSwitch extends StopsFollower {
 }
 
 /**
- * Follows the named switch. Resolves after the first read or its failure, so that nothing is sent before.
- * Undefined if no switch is named.
+ * Follows the switch of a reference. Resolves after the first read or its failure, so that nothing is sent
+ * before. Undefined without a reference.
  */
-export async function followNamedSwitch(
-  flags: StopSwitchFlags,
-  clustersFile: string | undefined,
+export async function followSwitch(
+  reference: string | undefined,
   environment: Environment,
 ): Promise<FollowedSwitch | undefined> {
-  const reference = findStopSwitch(flags, clustersFile, environment);
   if (reference === undefined) return undefined;
   const ending = new AbortController();
   const stopSwitch = await openAnySwitch(reference, environment);
   const stops = followStops({ stopSwitch, signal: ending.signal, log: logToStandardError });
   await stops.begun;
   return { ...stops, close: () => ending.abort() };
-}
-
-/** Follows the switch for a cluster that flags describe, whatever registry the environment names. */
-export function followSwitchOfFlags(
-  { stopSwitch }: StopSwitchFlags,
-  environment: Environment,
-): Promise<FollowedSwitch | undefined> {
-  return followNamedSwitch({ stopSwitch: stopSwitch ?? environment["STOP_SWITCH"] }, undefined, {});
 }
 
 /** Returns the stops for functions in this process. */

@@ -1,34 +1,22 @@
 import { toReadFaults } from "#cli/clusters/clusters-file.ts";
 import { connectRelay } from "#cli/clusters/connect-identity.ts";
-import { openAnyRegistry, type RegistrySettingFlags } from "#cli/clusters/management-cluster.ts";
+import { openRegistryWith } from "#cli/clusters/management-cluster.ts";
 import { ConfigurationError } from "#cli/configuration-error.ts";
-import { type FollowedSwitch, followNamedSwitch, type StopSwitchFlags } from "#cli/deletion/stop-switch.ts";
+import { type FollowedSwitch, followSwitch } from "#cli/deletion/stop-switch.ts";
 import { onHangup } from "#cli/process.ts";
 import { type FollowedClusters, followClusters, toDryRun } from "#cli/relay/follow-clusters.ts";
 import { keepCluster } from "#cli/relay/keep-cluster.ts";
+import type { RegistryFollowSettings } from "#cli/relay/process-settings.ts";
 import { log, type ServeOptions } from "#cli/relay/serve.ts";
-import type { JoinShard, ShardFlags } from "#cli/relay/sharding.ts";
 import { logDryRun, logNoUsableCluster } from "#cli/relay/start-health.ts";
-import type { Environment } from "#clouds/provider.ts";
-import { type AddressRules, parseAllowedNetworks, selectAddressRules } from "#config/address-rules.ts";
+import { type AddressRules, selectAddressRules } from "#config/address-rules.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { type ClustersFile, hasNoEntries } from "#config/clusters-file.ts";
-import type { ClusterRegistry, RegistryKind } from "#config/registry/registry.ts";
+import type { ClusterRegistry } from "#config/registry/registry.ts";
 import type { ConfigurationFault } from "#core/config-errors.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { RelayCluster } from "#relay/relay.ts";
 import { isAllOfOthers, type Shard } from "#relay/sharding/shard.ts";
-
-/** The flags of `relay` and `run` about a cluster registry, as typed. */
-export interface RegistryFlags extends ShardFlags, StopSwitchFlags, RegistrySettingFlags {
-  readonly clustersFile?: string | undefined;
-  /** The flags on the command line, such as `--kubeconfig`, without defaults. */
-  readonly given: ReadonlySet<string>;
-  readonly allowedNetworks?: string | undefined;
-  readonly workers?: string | undefined;
-  readonly fleetBrake?: string | undefined;
-  readonly dryRun: boolean;
-}
 
 /** A cluster registry, and its content at the start. */
 export interface OpenedClusters {
@@ -36,6 +24,8 @@ export interface OpenedClusters {
   /** The networks in which API servers may be. */
   readonly addresses: AddressRules;
   readonly content: ClustersFile;
+  /** A dry run for all clusters, whatever their entries say. */
+  readonly dryRun: boolean;
   /** This replica's shard if other replicas follow the rest; registry and content are then its part. */
   readonly shard: Shard | undefined;
   /** What operators have stopped, known before anything is sent. */
@@ -43,27 +33,26 @@ export interface OpenedClusters {
 }
 
 /**
- * Opens and reads the registry that flags name; throws `ConfigurationError` with every fault found, `faults`
- * included. It joins the other replicas only if everything is valid, `check` included.
+ * Opens and reads a registry; throws `ConfigurationError` with every fault, those of flags included. It joins
+ * the other replicas only if everything is valid, `check` included.
  */
 export async function openClusters(
-  file: string,
-  flags: RegistryFlags,
-  join: JoinShard | undefined,
-  faults: ConfigurationFault[],
+  settings: RegistryFollowSettings,
   check: (content: ClustersFile) => void = () => {},
 ): Promise<OpenedClusters> {
-  const registry = await openAnyRegistry(file, flags, faults);
-  const addresses = readAllowedNetworks(flags.allowedNetworks, process.env, registry.kind, faults);
-  const content = await readContent(registry, flags.dryRun, faults);
+  const { dryRun } = settings;
+  const registry = openRegistryWith(settings.reference, settings.registry);
+  const addresses = selectAddressRules(registry.kind, settings.networks);
+  const faults = [...settings.faults];
+  const content = await readContent(registry, dryRun, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);
   check(content);
-  if (flags.dryRun) logDryRun();
-  const stops = await followNamedSwitch(flags, file, process.env);
-  const shard = await join?.(log);
-  if (shard === undefined) return { registry, addresses, content, shard, stops };
+  if (dryRun) logDryRun();
+  const stops = await followSwitch(settings.stopSwitch, process.env);
+  const shard = await settings.join?.(log);
+  if (shard === undefined) return { registry, addresses, content, dryRun, shard, stops };
   const sharded = shard.of(registry);
-  return { registry: sharded, addresses, content: sharded.own(content), shard, stops };
+  return { registry: sharded, addresses, content: sharded.own(content), dryRun, shard, stops };
 }
 
 async function readContent(
@@ -85,8 +74,7 @@ async function readContent(
  * as `beside`.
  */
 export async function prepareClustersInThread(
-  { registry, addresses, content, shard, stops }: OpenedClusters,
-  dryRun: boolean,
+  { registry, addresses, content, dryRun, shard, stops }: OpenedClusters,
   beside?: FollowedClusters,
 ): Promise<Pick<ServeOptions, "clusters" | "follow" | "shard" | "stops">> {
   const connectOne = (cluster: Cluster): Promise<Transport> => connectRelay(cluster, addresses);
@@ -117,31 +105,4 @@ async function connectAll(
     clusters.map(async (cluster) => ({ cluster, transport: await connectOne(cluster) })),
   );
   return connected.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
-}
-
-/** The fault that replicas have nothing to share if flags describe one cluster. */
-export const NOTHING_TO_SHARE: ConfigurationFault = {
-  name: "--shard-by, --shard-replicas",
-  message: "share the clusters of a home; there is one cluster by flags, so give --clusters-file",
-};
-
-/**
- * Reads the networks in which API servers of a registry may be: from the flag, or from ALLOWED_NETWORKS in
- * the environment.
- */
-export function readAllowedNetworks(
-  flag: string | undefined,
-  environment: Environment,
-  registry: RegistryKind,
-  faults: ConfigurationFault[],
-): AddressRules {
-  const [name, text] =
-    flag === undefined
-      ? ["ALLOWED_NETWORKS", environment["ALLOWED_NETWORKS"] || undefined]
-      : ["--allowed-networks", flag];
-  if (text === undefined) return selectAddressRules(registry, undefined);
-  const parsed = parseAllowedNetworks(text);
-  if (parsed.kind === "networks") return selectAddressRules(registry, parsed.networks);
-  faults.push(...parsed.faults.map((message) => ({ name, message })));
-  return selectAddressRules(registry, []);
 }

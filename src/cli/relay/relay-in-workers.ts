@@ -33,8 +33,6 @@ export interface RelayInWorkersOptions {
   readonly program: string;
   readonly serving: ServingSettings;
   readonly workersFor: WorkersFor;
-  /** A dry run for all clusters, whatever their entries say. */
-  readonly dryRun: boolean;
   /** Returns the data with which a worker starts. */
   readonly workerOf: (common: CommonWorkerData) => RelayWorkerData | RunWorkerData;
   /**
@@ -55,7 +53,7 @@ const LONGEST_INVOCATION_MS = FUNCTION_TIMEOUT_MS + 5_000;
  */
 export async function runRelayInWorkers(options: RelayInWorkersOptions): Promise<void> {
   const { serving, platform } = options;
-  const { registry, content, addresses, shard, stops } = options.opened;
+  const { registry, content, addresses, dryRun, shard, stops } = options.opened;
   const isUsable =
     hasNoEntries(content) ||
     isAllOfOthers(content, shard) ||
@@ -106,7 +104,7 @@ export async function runRelayInWorkers(options: RelayInWorkersOptions): Promise
       want: (cluster) => pool.want(name, cluster, already !== undefined),
       setEntryFault: (fault) => pool.setEntryFault(name, fault),
     }),
-    ...{ dryRun: options.dryRun, log, onHangup },
+    ...{ dryRun, log, onHangup },
   });
   metrics.followHome(follower.isUnreadable);
   await serveUntilSignal({

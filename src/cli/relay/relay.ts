@@ -1,30 +1,15 @@
 import { connectExplained } from "#cli/clusters/explain-refusal.ts";
 import { ConfigurationError } from "#cli/configuration-error.ts";
-import { readFleetBrake, refuseOneThread } from "#cli/deletion/fleet-record.ts";
-import { followSwitchOfFlags, stopOfAll } from "#cli/deletion/stop-switch.ts";
-import {
-  connectAsFunction,
-  createFallbackParts,
-  type FallbackParts,
-  readFallback,
-} from "#cli/relay/fallback.ts";
-import {
-  checkOneFunction,
-  type FunctionFlags,
-  readFunctionNames,
-  readRegion,
-} from "#cli/relay/function-names.ts";
-import {
-  NOTHING_TO_SHARE,
-  openClusters,
-  prepareClustersInThread,
-  type RegistryFlags,
-} from "#cli/relay/opened-clusters.ts";
+import { openFleetBrake } from "#cli/deletion/fleet-record.ts";
+import { followSwitch, stopOfAll } from "#cli/deletion/stop-switch.ts";
+import { connectAsFunction, createFallbackParts, type FallbackParts } from "#cli/relay/fallback.ts";
+import { checkOneFunction, type FunctionFlags } from "#cli/relay/function-names.ts";
+import { type OpenedClusters, openClusters, prepareClustersInThread } from "#cli/relay/opened-clusters.ts";
+import type { ClusterFollowSettings } from "#cli/relay/process-settings.ts";
 import { runRelayInWorkers } from "#cli/relay/relay-in-workers.ts";
-import { RELAY_WORKER, readWorkers } from "#cli/relay/relay-worker-data.ts";
+import type { FunctionSettings, RelaySettings } from "#cli/relay/relay-settings.ts";
+import { RELAY_WORKER } from "#cli/relay/relay-worker-data.ts";
 import { log, type ServeOptions, serve } from "#cli/relay/serve.ts";
-import { readServingSettings, type ServingFlags } from "#cli/relay/serving-settings.ts";
-import { readSharding } from "#cli/relay/sharding.ts";
 import {
   logConfigurationWarnings,
   logFlagsWin,
@@ -33,28 +18,11 @@ import {
   startHealth,
 } from "#cli/relay/start-health.ts";
 import { type ProcessTracing, startTracing } from "#cli/relay/start-tracing.ts";
-import {
-  type ClusterFlags,
-  readClusterSettings,
-  selectClusterSource,
-} from "#cli/settings/cluster-settings.ts";
-import { readStockFlags } from "#cli/settings/stock-flags.ts";
 import type { ClustersFile } from "#config/clusters-file.ts";
-import type { ConfigurationFault } from "#core/config-errors.ts";
 import type { Event } from "#core/event.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import type { PlatformInvoker } from "#platforms/platform.ts";
-import { loadPlatform } from "#platforms/platforms.ts";
 import { createFallbackInvoker } from "#relay/delivery/fallback-invoker.ts";
-
-/** The flags of `relay` that `run` does not have. */
-export interface RelayFlags extends ClusterFlags, ServingFlags, RegistryFlags, FunctionFlags {
-  readonly dryRun: boolean;
-  /** The functions' region; the AWS SDK's default without it. */
-  readonly region?: string | undefined;
-  /** Where events are handled while the platform fails; nowhere without it. */
-  readonly fallback?: string | undefined;
-}
 
 /**
  * The limit of sockets to the platform. Each cluster's own limits bound what is in flight, and clusters come and
@@ -66,83 +34,81 @@ const MAX_SOCKETS = 10_000;
  * Watches clusters and invokes the deployed functions until a signal ends it; worker threads start with
  * `program`.
  */
-export async function runRelay(flags: RelayFlags, program: string): Promise<void> {
-  const faults: ConfigurationFault[] = [];
-  const serving = { ...readServingSettings(flags, faults), functionPrefix: flags.functionPrefix };
-  const stockFlags = readStockFlags(flags, faults);
-  const functionName = readFunctionNames(flags, faults);
-  const platform = await loadPlatform();
-  const region = await readRegion(platform, flags.region, faults);
-  const hasFallback = readFallback(flags.fallback, faults);
-  const workersFor = readWorkers(flags.workers, faults);
-  const fleetBrake = readFleetBrake(flags.fleetBrake, process.env, faults);
-  const source = selectClusterSource(flags.clustersFile, flags.given, process.env, faults);
-  const join = await readSharding(flags, process.env, faults);
-  const makeInvoker = () => platform.createInvoker({ functionName, maxInFlight: MAX_SOCKETS, region });
-  if (source.kind === "flags") {
-    if (join !== undefined) faults.push(NOTHING_TO_SHARE);
-    const { cluster, relayAccess, functionsAccess } = await readClusterSettings(flags, process.env, faults);
-    refuseOneFunction(flags, [cluster]);
-    if (source.unread !== undefined) logFlagsWin(source.unread);
-    logStockFlags(stockFlags);
-    logNoReload();
-    logConfigurationWarnings(cluster);
-    const tracing = await startTracing(process.env, log);
-    const invoker = makeInvoker();
-    const clusters = [{ cluster, transport: connectExplained(relayAccess) }];
-    const stops = await followSwitchOfFlags(flags, process.env);
-    if (!hasFallback)
-      return serve({ clusters, invoker: tracing.invoker(invoker), serving, stops, dryRun: invoker.dryRun });
-    const parts = createFallbackParts({
-      connect: async () => connectExplained(functionsAccess),
-      ...{ log, readStop: stopOfAll(stops), tracer: tracing.functions, fleetBrake: fleetBrake?.open() },
-    });
-    parts.followed.add(cluster);
-    return serve({ clusters, ...createInvokerWithFallback(invoker, parts, tracing), serving, stops });
-  }
-  if (workersFor !== undefined && hasFallback) refuseOneThread(fleetBrake, faults);
-  const opened = await openClusters(source.file, flags, join, faults, ({ clusters }) =>
-    refuseOneFunction(flags, clusters),
-  );
+export async function runRelay(settings: RelaySettings, program: string): Promise<void> {
+  const { functions, followed } = settings;
+  if (followed.kind === "cluster") return relayCluster(settings, followed);
+  const opened = await openClusters(followed, ({ clusters }) => refuseOneFunction(functions, clusters));
+  await relayClusters(settings, opened, program);
+}
+
+function createInvoker({ functionName, platform, region }: FunctionSettings): PlatformInvoker {
+  return platform.createInvoker({ functionName, maxInFlight: MAX_SOCKETS, region });
+}
+
+/** Follows the one cluster that flags describe, in this thread. */
+async function relayCluster(
+  { serving, stockFlags, functions, fleetBrake }: RelaySettings,
+  { cluster, relayAccess, functionsAccess, stopSwitch, unreadFile }: ClusterFollowSettings,
+): Promise<void> {
+  refuseOneFunction(functions, [cluster]);
+  if (unreadFile !== undefined) logFlagsWin(unreadFile);
   logStockFlags(stockFlags);
-  const invoker = makeInvoker();
-  if (workersFor !== undefined) {
-    const { functionPrefix, functionArn } = flags;
+  logNoReload();
+  logConfigurationWarnings(cluster);
+  const tracing = await startTracing(process.env, log);
+  const invoker = createInvoker(functions);
+  const clusters = [{ cluster, transport: connectExplained(relayAccess) }];
+  const stops = await followSwitch(stopSwitch, {});
+  if (!functions.hasFallback)
+    return serve({ clusters, invoker: tracing.invoker(invoker), serving, stops, dryRun: invoker.dryRun });
+  const parts = createFallbackParts({
+    connect: async () => connectExplained(functionsAccess),
+    ...{ log, readStop: stopOfAll(stops), tracer: tracing.functions },
+    fleetBrake: openFleetBrake(fleetBrake),
+  });
+  parts.followed.add(cluster);
+  await serve({ clusters, ...createInvokerWithFallback(invoker, parts, tracing), serving, stops });
+}
+
+/** Follows the clusters of a registry; workers start with `program`. */
+async function relayClusters(
+  { serving, stockFlags, functions, fleetBrake, workersFor }: RelaySettings,
+  opened: OpenedClusters,
+  program: string,
+): Promise<void> {
+  logStockFlags(stockFlags);
+  const { functionPrefix, functionArn, region, hasFallback } = functions;
+  const invoker = createInvoker(functions);
+  if (workersFor !== undefined)
     return runRelayInWorkers({
-      ...{ opened, program, serving, workersFor, dryRun: flags.dryRun },
+      ...{ opened, program, serving, workersFor, platform: invoker, hasFallback },
       workerOf: (common) => ({
-        ...common,
-        kind: RELAY_WORKER,
-        functionPrefix,
-        functionArn,
-        region,
-        hasFallback,
-        fleetBrake: fleetBrake?.reference,
+        ...{ ...common, kind: RELAY_WORKER },
+        ...{ functionPrefix, functionArn, region, hasFallback, fleetBrake },
       }),
-      ...{ platform: invoker, hasFallback },
     });
-  }
   const tracing = await startTracing(process.env, log);
   if (!hasFallback)
     return serve({
-      ...(await prepareClustersInThread(opened, flags.dryRun)),
+      ...(await prepareClustersInThread(opened)),
       ...{ invoker: tracing.invoker(invoker), tracer: tracing.tracer, serving, dryRun: invoker.dryRun },
     });
   const parts = createFallbackParts({
     connect: connectAsFunction(opened.addresses),
-    ...{ log, readStop: stopOfAll(opened.stops), tracer: tracing.functions, fleetBrake: fleetBrake?.open() },
+    ...{ log, readStop: stopOfAll(opened.stops), tracer: tracing.functions },
+    fleetBrake: openFleetBrake(fleetBrake),
   });
   await serve({
-    ...(await prepareClustersInThread(opened, flags.dryRun, parts.followed)),
+    ...(await prepareClustersInThread(opened, parts.followed)),
     ...createInvokerWithFallback(invoker, parts, tracing),
     serving,
   });
 }
 
 /** Rejects one function for several controllers. */
-function refuseOneFunction(flags: RelayFlags, clusters: ClustersFile["clusters"]): void {
+function refuseOneFunction(functions: FunctionFlags, clusters: ClustersFile["clusters"]): void {
   const controllers = clusters.flatMap((cluster) => cluster.controllers);
-  const faults = checkOneFunction(flags, controllers);
+  const faults = checkOneFunction(functions, controllers);
   if (faults.length > 0) throw new ConfigurationError(faults);
 }
 

@@ -11,8 +11,10 @@ export function addRunCommands(program: Command, mainURL: string): void {
     .action(async (flags, command: Command) => {
       outliveHangups();
       keepHeapSmall();
+      const { readRunSettings } = await import("#cli/run/run-settings.ts");
+      const settings = await readRunSettings({ ...flags, given: listGivenFlags(command) }, process.env);
       const { run } = await import("#cli/run/run.ts");
-      await run({ ...flags, given: listGivenFlags(command) }, mainURL);
+      await run(settings, mainURL);
     });
 
   addServingFlags(program.command("relay"), addFunctionFlags)
@@ -21,8 +23,10 @@ export function addRunCommands(program: Command, mainURL: string): void {
     .action(async (flags, command: Command) => {
       outliveHangups();
       keepHeapSmall();
-      const { runRelay: relay } = await import("#cli/relay/relay.ts");
-      await relay({ ...flags, given: listGivenFlags(command) }, mainURL);
+      const { readRelaySettings } = await import("#cli/relay/relay-settings.ts");
+      const settings = await readRelaySettings({ ...flags, given: listGivenFlags(command) }, process.env);
+      const { runRelay } = await import("#cli/relay/relay.ts");
+      await runRelay(settings, mainURL);
     });
 }
 

@@ -2,20 +2,13 @@ import * as z from "zod";
 import { connectFunction } from "#cli/clusters/connect-identity.ts";
 import { connectExplained } from "#cli/clusters/explain-refusal.ts";
 import { ConfigurationError } from "#cli/configuration-error.ts";
-import { type NamedFleetBrake, readFleetBrake, refuseOneThread } from "#cli/deletion/fleet-record.ts";
-import { type FollowedSwitch, followSwitchOfFlags, stopOfAll } from "#cli/deletion/stop-switch.ts";
-import {
-  NOTHING_TO_SHARE,
-  type OpenedClusters,
-  openClusters,
-  prepareClustersInThread,
-  type RegistryFlags,
-} from "#cli/relay/opened-clusters.ts";
+import { openFleetBrake } from "#cli/deletion/fleet-record.ts";
+import { followSwitch, stopOfAll } from "#cli/deletion/stop-switch.ts";
+import { type OpenedClusters, openClusters, prepareClustersInThread } from "#cli/relay/opened-clusters.ts";
+import type { ClusterFollowSettings, ProcessSettings } from "#cli/relay/process-settings.ts";
 import { runRelayInWorkers } from "#cli/relay/relay-in-workers.ts";
-import { RUN_WORKER, readWorkers, type WorkersFor } from "#cli/relay/relay-worker-data.ts";
+import { RUN_WORKER } from "#cli/relay/relay-worker-data.ts";
 import { log, serve } from "#cli/relay/serve.ts";
-import { readServingSettings, type ServingFlags, type ServingSettings } from "#cli/relay/serving-settings.ts";
-import { readSharding } from "#cli/relay/sharding.ts";
 import {
   logConfigurationWarnings,
   logFlagsWin,
@@ -26,16 +19,8 @@ import { startTracing } from "#cli/relay/start-tracing.ts";
 import { createInProcessFunctions } from "#cli/run/in-process-functions.ts";
 import { createRunParts } from "#cli/run/run-parts.ts";
 import { sweepEveryMinute } from "#cli/run/sweep-every-minute.ts";
-import {
-  type ClusterFlags,
-  type ClusterSettings,
-  readClusterSettings,
-  selectClusterSource,
-} from "#cli/settings/cluster-settings.ts";
-import { readStockFlags } from "#cli/settings/stock-flags.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import { loadCloud } from "#clouds/providers.ts";
-import type { FleetBrake } from "#config/fleet-brake/fleet-brake.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
 import type { ConfigurationFault } from "#core/config-errors.ts";
 import { listFaults } from "#core/config-errors.ts";
@@ -44,55 +29,22 @@ import { createClusterObjects } from "#functions/parts/cluster-objects.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";
 
-/** The flags of `run`, as typed. */
-export interface RunFlags extends ClusterFlags, ServingFlags, RegistryFlags {
-  readonly dryRun: boolean;
-}
-
 /** Runs relay and functions in this process until a signal ends it; worker threads start with `program`. */
-export async function run(flags: RunFlags, program: string): Promise<void> {
-  const faults: ConfigurationFault[] = [];
-  const serving = readServingSettings(flags, faults);
-  const stockFlags = readStockFlags(flags, faults);
-  const workersFor = readWorkers(flags.workers, faults);
-  const source = selectClusterSource(flags.clustersFile, flags.given, process.env, faults);
-  const fleetBrake = readFleetBrake(flags.fleetBrake, process.env, faults);
-  const join = await readSharding(flags, process.env, faults);
-  if (source.kind === "flags") {
-    if (join !== undefined) faults.push(NOTHING_TO_SHARE);
-    const settings = await readClusterSettings(flags, process.env, faults);
-    if (source.unread !== undefined) logFlagsWin(source.unread);
-    logStockFlags(stockFlags);
-    return runOne(settings, serving, {
-      stops: await followSwitchOfFlags(flags, process.env),
-      fleetBrake: fleetBrake?.open(),
-    });
-  }
-  if (flags.functionKubeconfig !== undefined) faults.push(FUNCTION_KUBECONFIG);
-  if (workersFor !== undefined) refuseOneThread(fleetBrake, faults);
-  const opened = await openClusters(source.file, flags, join, faults);
-  logStockFlags(stockFlags);
-  await runClusters({ opened, program, serving, workersFor, fleetBrake, dryRun: flags.dryRun });
-}
-
-const FUNCTION_KUBECONFIG: ConfigurationFault = {
-  name: "--function-kubeconfig",
-  message:
-    "describes one cluster, and cannot be combined with a clusters file: set signIn.NAME of each entry",
-};
-
-/** The brakes beyond a cluster's own. */
-interface Brakes {
-  readonly stops: FollowedSwitch | undefined;
-  readonly fleetBrake: FleetBrake | undefined;
+export async function run(settings: ProcessSettings, program: string): Promise<void> {
+  const { followed } = settings;
+  if (followed.kind === "cluster") return runCluster(settings, followed);
+  await runClusters(settings, await openClusters(followed), program);
 }
 
 /** Runs the one cluster that flags describe, in this thread. */
-async function runOne(
-  { cluster, relayAccess, functionsAccess, ownAccess }: ClusterSettings,
-  serving: ServingSettings,
-  { stops, fleetBrake }: Brakes,
+async function runCluster(
+  settings: ProcessSettings,
+  { cluster, relayAccess, functionsAccess, accessByFunction, stopSwitch, unreadFile }: ClusterFollowSettings,
 ): Promise<void> {
+  if (unreadFile !== undefined) logFlagsWin(unreadFile);
+  logStockFlags(settings.stockFlags);
+  const stops = await followSwitch(stopSwitch, {});
+  const fleetBrake = openFleetBrake(settings.fleetBrake);
   const readStop = stopOfAll(stops);
   logNoReload();
   logConfigurationWarnings(cluster);
@@ -104,7 +56,7 @@ async function runOne(
   const tracing = await startTracing(process.env, log, "serverless-ccm");
   const shared = connectExplained(functionsAccess);
   const own = new Map<SignInRole, Transport>(
-    [...ownAccess].map(([name, access]) => [name, connectExplained(access)] as const),
+    [...accessByFunction].map(([name, access]) => [name, connectExplained(access)] as const),
   );
   const apiOf = async (role: SignInRole): Promise<Transport> => own.get(role) ?? shared;
   const functions = createInProcessFunctions({
@@ -128,7 +80,7 @@ async function runOne(
         const api = (): Promise<Transport> => apiOf("sweep");
         return sweepEveryMinute({ cluster, api, invoker, log, onOverdue, readStop });
       },
-      serving,
+      serving: settings.serving,
       stops,
     });
   } finally {
@@ -159,41 +111,31 @@ async function checkWithCloud(cloud: Cloud, cluster: string): Promise<void> {
   );
 }
 
-interface RunClustersOptions {
-  readonly opened: OpenedClusters;
-  /** URL of the module with which a worker starts. */
-  readonly program: string;
-  readonly serving: ServingSettings;
-  /** Undefined if all clusters run in this thread. */
-  readonly workersFor: WorkersFor | undefined;
-  /** Limits unproven deletions over all clusters of a fleet. */
-  readonly fleetBrake: NamedFleetBrake | undefined;
-  /** A dry run for all clusters, whatever their entries say. */
-  readonly dryRun: boolean;
-}
-
 /**
  * Runs the clusters of a registry with their functions and their sweep until a signal ends it. With worker
  * threads, a cluster's functions run in the thread of its relay, so that its API server's answers affect no
- * cluster of another thread.
+ * cluster of another thread. Workers start with `program`.
  */
-async function runClusters({ workersFor, fleetBrake, ...options }: RunClustersOptions): Promise<void> {
+async function runClusters(
+  { serving, stockFlags, fleetBrake, workersFor }: ProcessSettings,
+  opened: OpenedClusters,
+  program: string,
+): Promise<void> {
+  logStockFlags(stockFlags);
   if (workersFor !== undefined)
     return runRelayInWorkers({
-      ...options,
-      workersFor,
-      workerOf: (common) => ({ ...common, kind: RUN_WORKER, fleetBrake: fleetBrake?.reference }),
+      ...{ opened, program, serving, workersFor },
+      workerOf: (common) => ({ ...common, kind: RUN_WORKER, fleetBrake }),
     });
-  const { opened, serving, dryRun } = options;
   const { stops } = opened;
   const readStop = stopOfAll(stops);
   const tracing = await startTracing(process.env, log, "serverless-ccm");
   const { followed, functions, sweeping } = createRunParts({
     connect: (cluster, role) => connectFunction(cluster, role, opened.addresses),
-    ...{ log, readStop, tracing, fleetBrake: fleetBrake?.open() },
+    ...{ log, readStop, tracing, fleetBrake: openFleetBrake(fleetBrake) },
   });
   await serve({
-    ...(await prepareClustersInThread(opened, dryRun, followed)),
+    ...(await prepareClustersInThread(opened, followed)),
     ...{ invoker: functions, tracer: tracing.tracer },
     sweep(metrics) {
       metrics.followSweep(sweeping.overdue);

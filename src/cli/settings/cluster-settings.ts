@@ -32,7 +32,7 @@ export interface ClusterSettings {
   readonly relayAccess: KubeconfigAccess;
   /** The sign-in of every function without one of its own. */
   readonly functionsAccess: KubeconfigAccess;
-  readonly ownAccess: FunctionAccess;
+  readonly accessByFunction: FunctionAccess;
 }
 
 /** What a command needs from the flags. */
@@ -48,7 +48,7 @@ export async function readClusterSettings(
   faults: ConfigurationFault[],
   { noCloud = false }: ClusterNeeds = {},
 ): Promise<ClusterSettings> {
-  const ownAccess = await readFunctionAccess(flags.functionKubeconfig ?? [], faults);
+  const accessByFunction = await readFunctionAccess(flags.functionKubeconfig ?? [], faults);
   const saysNoCloud = noCloud && flags.cloudProvider === undefined && flags.cloudConfig === undefined;
   const cloud = saysNoCloud ? undefined : await readCloudConfig(flags, environment, faults);
   const selection = selectControllers(flags.controllers);
@@ -79,7 +79,7 @@ export async function readClusterSettings(
   }
   if (faults.length > 0 || !cluster.success || !functionsAccess || !relayAccess)
     throw new ConfigurationError(faults);
-  return { cluster: cluster.data, relayAccess, functionsAccess, ownAccess };
+  return { cluster: cluster.data, relayAccess, functionsAccess, accessByFunction };
 }
 
 /** The flags that correspond to these keys of an entry. */
