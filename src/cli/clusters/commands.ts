@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { addAllowedNetworksFlag, addClustersFileFlags, print } from "#cli/flags.ts";
+import { addAllowedNetworksFlag, addClustersFileFlags, collectValues, print } from "#cli/flags.ts";
 
 /** Adds `clusters`, with a command for each thing to do with entries. */
 export function addClusterCommands(program: Command): void {
@@ -8,7 +8,15 @@ export function addClusterCommands(program: Command): void {
     .summary("add, check, hash, list and remove clusters")
     .description("Reads, checks and changes cluster entries, as the relay and the functions read them.");
 
-  addAllowedNetworksFlag(addClustersFileFlags(clusters.command("check")))
+  addCheckCommand(addAllowedNetworksFlag(addClustersFileFlags(clusters.command("check"))));
+  addAddCommand(addClustersFileFlags(clusters.command("add")));
+  addHashCommand(addClustersFileFlags(clusters.command("hash")));
+  addListCommand(addClustersFileFlags(clusters.command("list")));
+  addRemoveCommand(addClustersFileFlags(clusters.command("remove")));
+}
+
+function addCheckCommand(command: Command): void {
+  command
     .summary("every fault of the file and of its sign-ins")
     .description(
       "Prints every fault of a clusters file, one line each, with cluster, line and column.\nExit code 0 without faults, 1 if an entry or sign-in is faulty, 2 if the file is not a clusters file.",
@@ -20,8 +28,10 @@ export function addClusterCommands(program: Command): void {
     )
     .option("--connect", "sign in as each identity, and compare its rights with the required ones", false)
     .action(async (flags) => (await import("#cli/clusters/clusters.ts")).checkClusters(flags, print));
+}
 
-  addClustersFileFlags(clusters.command("add"))
+function addAddCommand(command: Command): void {
+  command
     .argument("<name>", "the cluster's")
     .summary("add the entry of a cluster")
     .description(
@@ -35,27 +45,33 @@ export function addClusterCommands(program: Command): void {
     .option(
       "--sign-in <who=how>",
       "how relay, functions or one of them signs in, such as functions='{ kind: eks, clusterName: blue }'; once for each",
-      (each: string, before: readonly string[] = []) => [...before, each],
+      collectValues,
     )
     .option("--dry-run", "print the entry, and write nothing", false)
     .action(async (name, flags) =>
       (await import("#cli/clusters/add-cluster.ts")).addCluster(name, flags, print),
     );
+}
 
-  addClustersFileFlags(clusters.command("hash"))
+function addHashCommand(command: Command): void {
+  command
     .argument("<name>", "the cluster's")
     .summary("the clusterHash that an event of a cluster carries")
     .description("Prints the clusterHash that an event of a cluster carries.")
     .action(async (name, flags) =>
       (await import("#cli/clusters/clusters.ts")).hashCluster(name, flags, print),
     );
+}
 
-  addClustersFileFlags(clusters.command("list"))
+function addListCommand(command: Command): void {
+  command
     .summary("a line for each cluster")
     .description("Prints a line for each cluster: name, hash, server, cloud and controllers.")
     .action(async (flags) => (await import("#cli/clusters/clusters.ts")).listClusters(flags, print));
+}
 
-  addClustersFileFlags(clusters.command("remove"))
+function addRemoveCommand(command: Command): void {
+  command
     .argument("<name>", "the cluster's")
     .summary("remove a cluster that leaves nothing behind")
     .description(

@@ -8,8 +8,12 @@ export function addInfraCommands(program: Command): void {
     .summary("print configuration for API servers")
     .description("Prints the configuration that API servers and accounts need for these clusters.");
 
-  infra
-    .command("authentication-config")
+  addAuthenticationConfigCommand(infra.command("authentication-config"));
+  addAdmissionUrlCommand(infra.command("admission-url"));
+}
+
+function addAuthenticationConfigCommand(command: Command): void {
+  command
     .summary("the file with which an API server accepts tokens of IAM roles")
     .description(
       "Prints an AuthenticationConfiguration for kube-apiserver: IAM roles sign in as our users, by tokens of sts:GetWebIdentityToken.\nAlso translates --oidc-* flags, which kube-apiserver rejects together with the file.",
@@ -42,6 +46,17 @@ export function addInfraCommands(program: Command): void {
     .option("--merge <file>", "an existing file to merge with")
     .option("--server-version <version>", "of the API server, such as 1.36")
     .option("--kubeconfig <file>", "asks the API server for its version (default: $KUBECONFIG)")
+    .action(async (flags) => {
+      const { printAuthenticationConfig } = await import("#cli/infra/authentication-config.ts");
+      const note = (line: string): void => void process.stderr.write(`serverless-ccm: ${line}\n`);
+      await printAuthenticationConfig(flags, process.env, (text) => process.stdout.write(text), note);
+    });
+  addOidcFlags(command);
+}
+
+/** Adds the flags of kube-apiserver that become an entry of the file. */
+function addOidcFlags(command: Command): void {
+  command
     .option("--oidc-issuer-url <url>", "of kube-apiserver, as all of these: they become an entry of the file")
     .option("--oidc-client-id <id>", "the issuer's only audience")
     .option("--oidc-username-claim <claim>", "the claim with the user's name (default: sub)")
@@ -57,15 +72,11 @@ export function addInfraCommands(program: Command): void {
       collectValues,
     )
     .option("--oidc-signing-algs <list>", "has no equivalent in a file; a comment says so", collectValues)
-    .option("--oidc-ca-file <file>", "by which the issuer's server is trusted")
-    .action(async (flags) => {
-      const { printAuthenticationConfig } = await import("#cli/infra/authentication-config.ts");
-      const note = (line: string): void => void process.stderr.write(`serverless-ccm: ${line}\n`);
-      await printAuthenticationConfig(flags, process.env, (text) => process.stdout.write(text), note);
-    });
+    .option("--oidc-ca-file <file>", "by which the issuer's server is trusted");
+}
 
-  infra
-    .command("admission-url")
+function addAdmissionUrlCommand(command: Command): void {
+  command
     .summary("the URL at which an API server calls the function admission")
     .description(
       "Prints for each cluster the URL of its ValidatingWebhookConfiguration, signed for this cluster only.\nThe function answers no other URL.",
