@@ -83,7 +83,10 @@ export async function readFollowedSettings(
   faults: ConfigurationFault[],
 ): Promise<FollowedSettings> {
   if (source.kind === "file")
-    return { kind: "registry", ...(await readRegistryFollow(source.file, flags, join, environment, faults)) };
+    return {
+      kind: "registry",
+      ...(await readRegistryFollowSettings(source.file, flags, join, environment, faults)),
+    };
   if (join !== undefined) faults.push(NOTHING_TO_SHARE);
   const settings = await readClusterSettings(flags, environment, faults);
   const stopSwitch = findStopSwitchOfFlags(flags, environment);
@@ -97,7 +100,7 @@ const NOTHING_TO_SHARE: ConfigurationFault = {
 };
 
 /** Reads how to follow the clusters of a registry; it adds to `faults`, and keeps them. */
-async function readRegistryFollow(
+async function readRegistryFollowSettings(
   reference: string,
   flags: RegistryFlags,
   join: JoinShard | undefined,

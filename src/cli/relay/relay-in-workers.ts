@@ -10,7 +10,13 @@ import type {
   RunWorkerData,
   WorkersFor,
 } from "#cli/relay/relay-worker-data.ts";
-import { createQuotaPart, log, serveUntilSignal } from "#cli/relay/serve.ts";
+import {
+  type ClustersFollower,
+  createQuotaPart,
+  log,
+  type ServedRelay,
+  serveUntilSignal,
+} from "#cli/relay/serve.ts";
 import type { ServingSettings } from "#cli/relay/serving-settings.ts";
 import { logNoUsableCluster, startHealth } from "#cli/relay/start-health.ts";
 import type { AddressRules } from "#config/address-rules.ts";
@@ -19,12 +25,21 @@ import { hasNoEntries } from "#config/clusters-file.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { FUNCTION_TIMEOUT_MS } from "#platforms/invoker.ts";
 import type { PlatformInvoker } from "#platforms/platform.ts";
-import { createInvocationLimiter } from "#relay/delivery/create-invocation-limiter.ts";
+import {
+  createInvocationLimiter,
+  type ProcessInvocationLimiter,
+} from "#relay/delivery/create-invocation-limiter.ts";
+import type { ProcessPlatformHealth } from "#relay/delivery/platform-health.ts";
 import { addSlowedClusters, type FollowedCluster } from "#relay/followed-cluster.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { isAllOfOthers } from "#relay/sharding/shard.ts";
-import { createWorkerMetrics, mergeMetrics, mergeValues } from "#relay/workers/metrics.ts";
-import { createPool } from "#relay/workers/pool.ts";
+import {
+  createWorkerMetrics,
+  mergeMetrics,
+  mergeValues,
+  type WorkerMetrics,
+} from "#relay/workers/metrics.ts";
+import { createPool, type Pool } from "#relay/workers/pool.ts";
 import type { Spawn } from "#relay/workers/running-worker.ts";
 
 export interface RelayInWorkersOptions {
@@ -53,7 +68,7 @@ const LONGEST_INVOCATION_MS = FUNCTION_TIMEOUT_MS + 5_000;
  */
 export async function runRelayInWorkers(options: RelayInWorkersOptions): Promise<void> {
   const { serving, platform } = options;
-  const { registry, content, addresses, dryRun, shard, stops } = options.opened;
+  const { registry, content, addresses, shard, stops } = options.opened;
   const isUsable =
     hasNoEntries(content) ||
     isAllOfOthers(content, shard) ||
@@ -85,37 +100,12 @@ export async function runRelayInWorkers(options: RelayInWorkersOptions): Promise
     log,
     onDeath: workerMetrics.died,
   });
-  const metrics = createRelayMetrics();
   const status = addSlowedClusters(pool.status, limiter.status);
-  metrics.follow(status);
-  metrics.followGate(limiter.status);
-  if (health !== undefined) metrics.followFallback(health.failing);
-  metrics.followSweep(() => getOverdue(pool.status()));
-  workerMetrics.follow(() => ({
-    workers: pool.workers(),
-    quarantined: new Map(pool.status().map(({ name }) => [name, pool.isQuarantined(name)])),
-  }));
-  const own = () => Promise.all([metrics.values(), workerMetrics.values()]);
-  const follower = followClusters({
-    registry,
-    content,
-    followed: content.clusters.map((cluster) => ({ cluster })),
-    keep: (name, _, already) => ({
-      want: (cluster) => pool.want(name, cluster, already !== undefined),
-      setEntryFault: (fault) => pool.setEntryFault(name, fault),
-    }),
-    ...{ dryRun, log, onHangup },
-  });
-  metrics.followHome(follower.isUnreadable);
+  const follower = followInPool(options.opened, pool);
   await serveUntilSignal({
     relay: { drain: pool.drain, status },
     dryRun: platform?.dryRun,
-    metrics: {
-      followPlatform: metrics.followPlatform,
-      contentType: metrics.contentType,
-      text: async () => mergeMetrics(await own(), await pool.metrics()),
-      values: async () => mergeValues(await own(), await pool.metrics()),
-    },
+    metrics: createMetrics({ pool, workerMetrics, status, limiter, health, follower }),
     serving,
     shard,
     failing: health?.failing,
@@ -129,6 +119,51 @@ export async function runRelayInWorkers(options: RelayInWorkersOptions): Promise
       await Promise.all([follower.stopped, platform?.close()]);
     },
   });
+}
+
+/** Keeps the clusters of the workers in line with their registry. */
+function followInPool({ registry, content, dryRun }: OpenedClusters, pool: Pool): ClustersFollower {
+  return followClusters({
+    registry,
+    content,
+    followed: content.clusters.map((cluster) => ({ cluster })),
+    keep: (name, _, already) => ({
+      want: (cluster) => pool.want(name, cluster, already !== undefined),
+      setEntryFault: (fault) => pool.setEntryFault(name, fault),
+    }),
+    ...{ dryRun, log, onHangup },
+  });
+}
+
+interface MetricsOptions {
+  readonly pool: Pool;
+  readonly workerMetrics: WorkerMetrics;
+  readonly status: () => readonly FollowedCluster[];
+  readonly limiter: Pick<ProcessInvocationLimiter, "status">;
+  readonly health: Pick<ProcessPlatformHealth, "failing"> | undefined;
+  readonly follower: Pick<ClustersFollower, "isUnreadable">;
+}
+
+/** Creates the metrics of this thread, which it serves together with those of the workers. */
+function createMetrics(options: MetricsOptions): ServedRelay["metrics"] {
+  const { pool, workerMetrics, status, limiter, health, follower } = options;
+  const metrics = createRelayMetrics();
+  metrics.follow(status);
+  metrics.followGate(limiter.status);
+  if (health !== undefined) metrics.followFallback(health.failing);
+  metrics.followSweep(() => getOverdue(pool.status()));
+  metrics.followHome(follower.isUnreadable);
+  workerMetrics.follow(() => ({
+    workers: pool.workers(),
+    quarantined: new Map(pool.status().map(({ name }) => [name, pool.isQuarantined(name)])),
+  }));
+  const own = () => Promise.all([metrics.values(), workerMetrics.values()]);
+  return {
+    followPlatform: metrics.followPlatform,
+    contentType: metrics.contentType,
+    text: async () => mergeMetrics(await own(), await pool.metrics()),
+    values: async () => mergeValues(await own(), await pool.metrics()),
+  };
 }
 
 /** Returns whether any cluster is usable. Workers report the unusable ones and retry. */
