@@ -1,16 +1,6 @@
 import { apiServer, clock, createIdentityCheck } from "#cli/doctor/api-server.ts";
 import type { Check, CheckContext, NamedFinding } from "#cli/doctor/check.ts";
-import {
-  accountLimits,
-  cloudCredentials,
-  cloudNetwork,
-  cloudPermissions,
-  loadBalancers,
-  nodeSecurityGroups,
-  routeTables,
-  settingsChecks,
-  subnets,
-} from "#cli/doctor/cloud.ts";
+import { cloudCredentials, cloudNetwork } from "#cli/doctor/cloud.ts";
 import {
   deletionState,
   kubelets,
@@ -18,6 +8,7 @@ import {
   secondCcm,
   stopSwitchCheck,
 } from "#cli/doctor/cluster-state.ts";
+import { CONTROLLER_CHECKS } from "#cli/doctor/controller-checks.ts";
 import { fallback, lambdaConcurrency } from "#cli/doctor/lambda.ts";
 import { createPermissionsCheck } from "#cli/doctor/permissions.ts";
 import { type CheckResult, reportFailure, reportSkipped } from "#core/check-result.ts";
@@ -43,13 +34,7 @@ export function listChecks(
     kubelets,
     cloudCredentials,
     cloudNetwork,
-    cloudPermissions,
-    loadBalancers,
-    accountLimits,
-    subnets,
-    nodeSecurityGroups,
-    routeTables,
-    ...settingsChecks,
+    ...CONTROLLER_CHECKS,
     secondCcm,
     deletionState,
     relayLease,

@@ -3,19 +3,18 @@ import type { ReachableCluster } from "#cli/clusters/reach-cluster.ts";
 import { apiServer, clock, createIdentityCheck } from "#cli/doctor/api-server.ts";
 import type { Check, CheckContext, ListedNode } from "#cli/doctor/check.ts";
 import { runChecks } from "#cli/doctor/checks.ts";
+import { cloudCredentials, cloudNetwork } from "#cli/doctor/cloud.ts";
+import { deletionState, kubelets, relayLease, secondCcm } from "#cli/doctor/cluster-state.ts";
+import { listServices } from "#cli/doctor/context.ts";
 import {
   accountLimits,
-  cloudCredentials,
-  cloudNetwork,
+  CONTROLLER_CHECKS,
   cloudPermissions,
   loadBalancers,
   nodeSecurityGroups,
   routeTables,
-  settingsChecks,
   subnets,
-} from "#cli/doctor/cloud.ts";
-import { deletionState, kubelets, relayLease, secondCcm } from "#cli/doctor/cluster-state.ts";
-import { listServices } from "#cli/doctor/context.ts";
+} from "#cli/doctor/controller-checks.ts";
 import { formatFindings } from "#cli/doctor/doctor.ts";
 import { lambdaConcurrency } from "#cli/doctor/lambda.ts";
 import { createPermissionsCheck } from "#cli/doctor/permissions.ts";
@@ -31,7 +30,7 @@ const NOW = new Date("2026-01-02T03:04:05Z");
 const secondsAgo = (seconds: number): string => new Date(NOW.getTime() - seconds * 1_000).toISOString();
 
 function findSettingsCheck(name: string): Check {
-  const found = settingsChecks.find((each) => each.name === name);
+  const found = CONTROLLER_CHECKS.find((each) => each.name === name);
   if (found === undefined) throw new Error(`no controller has the check ${name}`);
   return found;
 }
