@@ -13,12 +13,13 @@ import { readClustersText } from "#config/read-clusters-file.ts";
 import { parseParameter } from "#config/registry/ssm/parameter-reader.ts";
 import { parseSsmPath } from "#config/registry/ssm/ssm-registry.ts";
 import type { ConfigurationFault } from "#core/config-errors.ts";
+import type { ControllerFunctionName } from "#core/descriptors.ts";
 import { ClusterName } from "#core/event.ts";
 import { TAGS, type TagsState } from "#core/node-tags.ts";
+import { OPERATED_CONTROLLERS } from "#core/operations.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import { HoldingsState } from "#core/service/holdings.ts";
 import { LOAD_BALANCERS } from "#core/service/model.ts";
-import { serviceWatch } from "#core/service/watch.ts";
 
 /** The registry, and whether to remove the cluster although it leaves resources behind. */
 export interface RemoveFlags {
@@ -126,19 +127,25 @@ async function findLeftovers(cluster: Cluster): Promise<Leftovers> {
   try {
     cloud = await loadCloud(cluster.cloud, { clusterName: cluster.name });
     const call = { signal: AbortSignal.timeout(TIMEOUT_MS), share: cluster.limits.floorShare };
-    // If the credentials may not even list instances, nothing is known about load balancers either.
-    const ofNodes = await listTags(cloud, cluster, call);
-    const ofServices = await listOfServices(cloud, call).catch((error: unknown) => {
-      if (error instanceof AccessDeniedError && !cluster.controllers.includes(serviceWatch.name))
-        return undefined;
-      throw error;
-    });
-    const found = [...(ofServices ?? []), ...ofNodes];
+    const found: string[] = [];
+    const notes: string[] = [];
+    for (const { name, functionName } of OPERATED_CONTROLLERS) {
+      const resources = RESOURCES[functionName];
+      if (resources === undefined) continue;
+      const listed = await resources.list(cloud, cluster, call).catch((error: unknown) => {
+        const isDispensable = resources.ifDenied !== undefined && !cluster.controllers.includes(name);
+        if (error instanceof AccessDeniedError && isDispensable) return undefined;
+        throw error;
+      });
+      found.push(...(listed ?? []));
+      if (listed === undefined)
+        notes.push(`note: ${resources.ifDenied}, and ${name} is not on for the cluster`);
+    }
     const because =
       found.length === 0
         ? undefined
         : `${formatCounted(found.length, "resource")} would be left behind in the cloud`;
-    return { lines: [...found, ...(ofServices === undefined ? [NOT_LOOKED] : [])], because };
+    return { lines: [...found, ...notes], because };
   } catch (error) {
     return { lines: [], because: `what would be left behind is unknown: ${getErrorMessage(error)}` };
   } finally {
@@ -146,12 +153,28 @@ async function findLeftovers(cluster: Cluster): Promise<Leftovers> {
   }
 }
 
-const NOT_LOOKED = `note: load balancers were not listed: that is not allowed, and ${serviceWatch.name} is not on for the cluster`;
+/** The resources in the cloud that a controller manages for a cluster. */
+interface ManagedResources {
+  /** Lists them, a line each; rejects if they are unknown. */
+  list(cloud: Cloud, cluster: Cluster, call: CloudCall): Promise<string[]>;
+  /**
+   * What to say if the cloud denies the list and the cluster does not enable the controller. Absent if the
+   * list is always needed: who may not list instances knows nothing about other resources either.
+   */
+  readonly ifDenied?: string;
+}
+
+/** By function: what its controller leaves behind; a controller with such resources is a line here. */
+const RESOURCES: Partial<Readonly<Record<ControllerFunctionName, ManagedResources>>> = {
+  service: { list: listHoldings, ifDenied: "load balancers were not listed: that is not allowed" },
+  tagging: { list: listTags },
+};
 
 /** The cloud denies the credentials access to these resources. */
 class AccessDeniedError extends Error {}
 
-async function listOfServices(cloud: Cloud, call: CloudCall): Promise<string[]> {
+/** Lists the load balancers of the cluster's Services, with their parts. */
+async function listHoldings(cloud: Cloud, _: Cluster, call: CloudCall): Promise<string[]> {
   const state = await observeState(cloud, LOAD_BALANCERS, { holdings: true }, call);
   if (state === undefined) return [];
   return HoldingsState.parse(state).holdings.map(
