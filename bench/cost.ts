@@ -8,8 +8,7 @@ import { Measured } from "#bench/cost/measured.ts";
 import bundledPrices from "#bench/cost/prices.json" with { type: "json" };
 import { Prices, Workload } from "#bench/cost/prices.ts";
 import { ConfigurationError } from "#cli/configuration-error.ts";
-import type { ConfigurationFault } from "#core/config-errors.ts";
-import { listFaults } from "#core/config-errors.ts";
+import { type ConfigurationFault, listFaults } from "#core/config-errors.ts";
 
 // Prints the bill for nodes and clusters, from the measurements in bench/cost/measured.json and the prices in
 // bench/cost/prices.json. docs/explanation/cost.md has its tables.

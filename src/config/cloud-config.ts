@@ -11,8 +11,7 @@ import {
 import { checkWriting } from "#config/describe-errors.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import { isStockForm, parseYaml } from "#config/yaml-text.ts";
-import type { ConfigurationFault } from "#core/config-errors.ts";
-import { formatPath } from "#core/config-errors.ts";
+import { type ConfigurationFault, formatPath } from "#core/config-errors.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 
 /** A cluster's `cloud:` without defaults, as written in a clusters file. */

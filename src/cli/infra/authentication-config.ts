@@ -21,8 +21,7 @@ import {
 import { configure, type ServerVersion } from "#core/authentication/configure.ts";
 import { type OidcFlags, translateOidcFlags } from "#core/authentication/oidc-flags.ts";
 import type { Trust } from "#core/authentication/trust.ts";
-import type { ConfigurationFault } from "#core/config-errors.ts";
-import { formatPath } from "#core/config-errors.ts";
+import { type ConfigurationFault, formatPath } from "#core/config-errors.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
 import { connect } from "#kube/client/connect.ts";
