@@ -29,9 +29,9 @@ export function formatFile({ identity, folder }: Pick<Grant, "identity" | "folde
   return `${folder === "" ? "" : `${folder}/`}${identity}.yaml`;
 }
 
-/** Each controller that is off by default has a folder, and so has each cloud that keeps its state in the cluster. */
-function getFolder({ controller, cloud, writes }: Right): string {
-  return writes === "relay" ? "writes-relay" : (cloud ?? controller ?? "");
+/** Each controller that is off by default, cloud that keeps its state in the cluster, and source has a folder. */
+function getFolder({ controller, cloud, lookAhead, writes }: Right): string {
+  return writes === "relay" ? "writes-relay" : (lookAhead ?? cloud ?? controller ?? "");
 }
 
 function formatRole(identity: Identity, folder: string, right: Right | undefined): string {

@@ -1,6 +1,6 @@
 import type { JwtAuthenticator } from "#core/authentication/configuration.ts";
 import { checkIssuerUrl } from "#core/authentication/trust.ts";
-import type { FlagFault } from "#core/flags.ts";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 
 /**
  * kube-apiserver's flags for one OpenID Connect issuer, which it rejects together with a file; undefined for
@@ -28,7 +28,7 @@ export type TranslatedFlags =
       readonly entry: JwtAuthenticator;
       readonly notes: readonly string[];
     }
-  | { readonly kind: "faults"; readonly faults: readonly FlagFault[] };
+  | { readonly kind: "faults"; readonly faults: readonly ConfigurationFault[] };
 
 /** Translates flags to an entry, as kube-apiserver itself does. */
 export function translateOidcFlags(flags: OidcFlags): TranslatedFlags {
@@ -82,18 +82,18 @@ function getUsernamePrefix(given: string, claim: string, issuerUrl: string): str
   return given === "" && claim !== "email" ? `${issuerUrl}#` : given;
 }
 
-function checkRequiredFlag(name: string, value: string): FlagFault[] {
+function checkRequiredFlag(name: string, value: string): ConfigurationFault[] {
   return value === ""
     ? [{ name, message: "is missing: kube-apiserver needs it with any --oidc-* flag" }]
     : [];
 }
 
-function checkUrl(url: string): FlagFault[] {
+function checkUrl(url: string): ConfigurationFault[] {
   const fault = checkIssuerUrl(url);
   return fault === undefined ? [] : [{ name: "--oidc-issuer-url", message: fault }];
 }
 
-function createAlgorithmError(name: string): FlagFault {
+function createAlgorithmError(name: string): ConfigurationFault {
   return {
     name: "--oidc-signing-algs",
     message: `${JSON.stringify(name)} is not one of ${ALGORITHMS.join(", ")}`,
@@ -102,13 +102,13 @@ function createAlgorithmError(name: string): FlagFault {
 
 interface RequiredClaims {
   readonly claims: readonly { readonly claim: string; readonly requiredValue: string }[];
-  readonly faults: readonly FlagFault[];
+  readonly faults: readonly ConfigurationFault[];
 }
 
 /** Ignores blanks around claim and value; the last value of a claim wins. */
 function parseRequiredClaims(pairs: readonly string[]): RequiredClaims {
   const values = new Map<string, string>();
-  const faults: FlagFault[] = [];
+  const faults: ConfigurationFault[] = [];
   for (const pair of pairs) {
     const at = pair.indexOf("=");
     const claim = pair.slice(0, Math.max(at, 0)).trim();

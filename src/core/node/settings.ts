@@ -1,9 +1,9 @@
 import * as z from "zod";
+import type { ConfigurationFault } from "#core/config-errors.ts";
 import {
   type ControllerFlags,
   type DurationRange,
   dropUndefined,
-  type FlagFault,
   getText,
   readDuration,
   readSwitch,
@@ -107,7 +107,7 @@ export const nodeFlags: ControllerFlags = {
   },
 };
 
-function readSources(text: string | undefined, faults: FlagFault[]): LookAheadSource[] | undefined {
+function readSources(text: string | undefined, faults: ConfigurationFault[]): LookAheadSource[] | undefined {
   if (text === undefined) return undefined;
   const sources = z.array(LookAheadSource).safeParse(text.split(","));
   if (sources.success) return [...new Set(sources.data)];
