@@ -280,7 +280,10 @@ describe("the page of all clusters", () => {
 describe("links of the page", () => {
   const troubled = (code: string) =>
     clusterOf("a", {
-      controllers: WATCHES.map(({ name }) => controllerOf(name, [code, 1, NOW_MS - 300_000, "n"])),
+      // The page names at most this many of a cluster.
+      controllers: WATCHES.slice(0, 10).map(({ name }) =>
+        controllerOf(name, [code, 1, NOW_MS - 300_000, "n"]),
+      ),
     });
   const hrefs = (page: Awaited<ReturnType<typeof pageOf>>) =>
     findAll(page, "a").map(({ attributes }) => attributes["href"] ?? "");
@@ -331,7 +334,7 @@ describe("links of the page", () => {
 
   test("have an id each, which keeps the keyboard's focus when the page is updated", async () => {
     const links = findAll(findAll(await pageOf([troubled("Denied")]), "tbody")[0] ?? (await pageOf([])), "a");
-    expect(links.length).toBe(WATCHES.length);
+    expect(links.length).toBe(10);
     expect(new Set(links.map(({ attributes }) => attributes["id"])).size).toBe(links.length);
   });
 
