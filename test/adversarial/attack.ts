@@ -23,6 +23,11 @@ export interface HostileWorld {
   readonly others: readonly { readonly name: string; readonly providerID: string }[];
   /** Registers nodes until the attack ends, which removes them. Does not reject for late ones. */
   join(nodes: readonly JoiningNodeOptions[]): Promise<void>;
+  /**
+   * Announces machines with these provider IDs by NodeClaims until the attack ends, which removes them. A
+   * further call changes the provider IDs.
+   */
+  announce(providerIDs: readonly string[]): Promise<void>;
   /** Sets the API server's time; undefined restores the real one. */
   setNow(now: Date | undefined): void;
 }

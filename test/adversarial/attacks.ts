@@ -3,7 +3,11 @@ import { nestedAnswers, silentPatches } from "#test/adversarial/attacks/answers-
 import { endlessContinue, endlessEmptyPages } from "#test/adversarial/attacks/endless-continue.ts";
 import { failingNodes, silence, slowAnswers } from "#test/adversarial/attacks/failing-and-slow.ts";
 import { emptyFrames, pingFlood, settingsFlood } from "#test/adversarial/attacks/frame-floods.ts";
-import { creation1970, forgedProviderId } from "#test/adversarial/attacks/honest-looking.ts";
+import {
+  creation1970,
+  forgedAnnouncements,
+  forgedProviderId,
+} from "#test/adversarial/attacks/honest-looking.ts";
 import { endedLoop, endless401, goAwayLoop, goneLoop, redirects } from "#test/adversarial/attacks/loops.ts";
 import {
   blankLines,
@@ -46,6 +50,7 @@ export const ATTACKS = {
   "silent-patches": silentPatches,
   text,
   "creation-1970": creation1970,
+  "forged-announcements": forgedAnnouncements,
   "forged-provider-id": forgedProviderId,
   "gone-loop": goneLoop,
   "ended-loop": endedLoop,

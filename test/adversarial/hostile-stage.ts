@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ClusterEntry } from "#config/cluster.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import type { HostileWorld } from "#test/adversarial/attack.ts";
@@ -108,11 +109,12 @@ async function writeClusters(
   await writeFile(instancesFile, JSON.stringify({ instances: [...own, ...others] }));
   const cloud = { provider: "memory", instancesFile } as const;
   const clustersFile = join(folder, "clusters.yaml");
+  const nodes: ClusterEntry["nodes"] = { lookAhead: ["node-claims"] };
   await writeClustersFile(
     clustersFile,
-    buildClusterEntry(honest, { name: "honest", cloud }),
+    buildClusterEntry(honest, { name: "honest", cloud, nodes }),
     ...repeat(hostileClusters, (index) =>
-      buildClusterEntry(hostile, { name: index === 0 ? "hostile" : `hostile-${index}`, cloud }),
+      buildClusterEntry(hostile, { name: index === 0 ? "hostile" : `hostile-${index}`, cloud, nodes }),
     ),
   );
   return clustersFile;

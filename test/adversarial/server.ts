@@ -11,6 +11,7 @@ import { parseHostileCall } from "#test/adversarial/call.ts";
 import { FIRST_HOSTILE_VERSION } from "#test/adversarial/hostile-nodes.ts";
 import { listenHostile } from "#test/adversarial/listener.ts";
 import { createPace } from "#test/adversarial/pace.ts";
+import { ask } from "#test/ask.ts";
 
 export interface HostileOptions {
   /** For all files of the control plane beneath. */
@@ -94,7 +95,9 @@ export async function startHostileServer(options: HostileOptions): Promise<Hosti
     // A watch from a version that the attack made up would be silent for long.
     plane.control.endWatches();
     await joining;
-    await removeAll(admin, joined.splice(0));
+    await removeAll(admin, "/api/v1/nodes", joined.splice(0));
+    await removeAll(admin, CLAIMS, [...claimed]);
+    claimed.clear();
   }
 
   const joined: string[] = [];
@@ -104,6 +107,17 @@ export async function startHostileServer(options: HostileOptions): Promise<Hosti
       if (signal.aborted) return;
       joined.push(node.name);
       await register(admin, node);
+    }
+  }
+
+  const claimed = new Set<string>();
+  async function announce(providerIDs: readonly string[], signal: AbortSignal): Promise<void> {
+    for (const [index, providerID] of providerIDs.entries()) {
+      if (signal.aborted) return;
+      const name = `forged-${index}`;
+      if (!claimed.has(name)) await createClaim(admin, name);
+      claimed.add(name);
+      await setProviderID(admin, name, providerID);
     }
   }
 
@@ -123,6 +137,10 @@ export async function startHostileServer(options: HostileOptions): Promise<Hosti
         },
         join: (nodes) => {
           joining = join(nodes, ending.signal);
+          return joining;
+        },
+        announce: (providerIDs) => {
+          joining = announce(providerIDs, ending.signal);
           return joining;
         },
       });
@@ -165,7 +183,23 @@ async function register(admin: Transport, node: JoiningNodeOptions): Promise<voi
     throw new Error(`registering ${node.name} answered ${answer.status}: ${answer.body}`);
 }
 
-async function removeAll(admin: Transport, names: readonly string[]): Promise<void> {
+const CLAIMS = "/apis/karpenter.sh/v1/nodeclaims";
+
+async function createClaim(admin: Transport, name: string): Promise<void> {
+  const claim = { apiVersion: "karpenter.sh/v1", kind: "NodeClaim", metadata: { name } };
+  await ask(admin, { method: "POST", path: CLAIMS, body: claim });
+}
+
+async function setProviderID(admin: Transport, name: string, providerID: string): Promise<void> {
+  await ask(admin, {
+    method: "PATCH",
+    path: `${CLAIMS}/${name}/status`,
+    contentType: "application/merge-patch+json",
+    body: { status: { providerID } },
+  });
+}
+
+async function removeAll(admin: Transport, path: string, names: readonly string[]): Promise<void> {
   for (const name of names)
-    await admin.send({ method: "DELETE", path: `/api/v1/nodes/${encodeURIComponent(name)}` });
+    await admin.send({ method: "DELETE", path: `${path}/${encodeURIComponent(name)}` });
 }

@@ -1,4 +1,5 @@
 import type { Attack } from "#test/adversarial/attack.ts";
+import { repeat } from "#test/adversarial/hostile-nodes.ts";
 
 /** Fifty nodes with a creation time in 1970. */
 export const creation1970: Attack = ({ join, machines, setNow }) => ({
@@ -18,5 +19,14 @@ export const forgedProviderId: Attack = ({ join, others, setNow }) => ({
     await join(others.map(({ providerID }, index) => ({ name: `forged-${index}`, providerID })));
     await join(others.map(({ name }) => ({ name })));
     setNow(undefined);
+  },
+});
+
+/** Announcements of three hundred machines, foreign ones among them, whose provider IDs change. */
+export const forgedAnnouncements: Attack = ({ announce, others }) => ({
+  async begin() {
+    const missing = repeat(300, (index) => `memory:///zone-a/missing-${index}`);
+    await announce([...others.map(({ providerID }) => providerID), ...missing]);
+    await announce([...others.map(({ providerID }) => providerID), ...missing].toReversed());
   },
 });
