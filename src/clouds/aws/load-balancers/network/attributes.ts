@@ -34,10 +34,10 @@ export function changeAttributes(
 }
 
 /**
- * Plans changes of target group attributes: the annotation's values, and AWS's defaults for attributes that
- * it no longer names. The tag that records them is written before a change and removed after it, so that an
- * interrupted change is completed later. For the same reason, obsolete tags are removed before the tag that
- * records them changes.
+ * Plans changes of target group attributes: the values of the annotation, and AWS's default for each attribute
+ * that the annotation no longer names. Before the change, the tag `SET_ATTRIBUTES` names the old and the new
+ * attributes; afterwards only the new ones. So a later run completes an interrupted change. For the same
+ * reason, obsolete tags are removed before the tag `ADDED_TAGS` changes.
  */
 export function changeTargetGroups(
   matched: readonly MatchedPort[],
@@ -47,17 +47,17 @@ export function changeTargetGroups(
     if (state?.attributes === undefined) return [];
     const { group, tags, attributes } = state;
     const arn = getTargetGroupArn(group);
-    const recordingTag = buildAttributeTag(desired.targetGroupAttributes);
-    const reset = parseAttributeTag(tags).filter((key) => !Object.hasOwn(desired.targetGroupAttributes, key));
-    const desiredAttributes = {
-      ...Object.fromEntries(reset.map((key) => [key, ATTRIBUTE_DEFAULTS[key] ?? ""])),
-      ...desired.targetGroupAttributes,
-    };
+    const recorded = Object.fromEntries(
+      parseAttributeTag(tags).map((key) => [key, ATTRIBUTE_DEFAULTS[key] ?? ""]),
+    );
+    const desiredAttributes = { ...recorded, ...desired.targetGroupAttributes };
     const changed = Object.entries(desiredAttributes).filter(
       ([key, value]) => (attributes[key] ?? ATTRIBUTE_DEFAULTS[key]) !== value,
     );
-    const { add, remove } = planTagChanges(tags, { ...buildServiceTags(owner), ...recordingTag });
-    const isTagObsolete = recordingTag[SET_ATTRIBUTES] === undefined && tags[SET_ATTRIBUTES] !== undefined;
+    const finalTag = buildAttributeTag(desired.targetGroupAttributes);
+    const firstTag = changed.length === 0 ? finalTag : buildAttributeTag(desiredAttributes);
+    const { add, remove } = planTagChanges(tags, { ...buildServiceTags(owner), ...firstTag });
+    const firstValue = firstTag[SET_ATTRIBUTES] ?? tags[SET_ATTRIBUTES];
     return [
       ...removeTags(arn, remove),
       ...addTags(arn, add),
@@ -69,7 +69,11 @@ export function changeTargetGroups(
               Attributes: toAttributeList(changed),
             }),
           ]),
-      ...removeTags(arn, isTagObsolete ? [SET_ATTRIBUTES] : []),
+      ...(firstValue === finalTag[SET_ATTRIBUTES]
+        ? []
+        : finalTag[SET_ATTRIBUTES] === undefined
+          ? removeTags(arn, [SET_ATTRIBUTES])
+          : addTags(arn, finalTag)),
     ];
   });
 }

@@ -73,6 +73,19 @@ const LIVES: readonly Life[] = [
     ],
   },
   {
+    name: "given two target group attributes that it loses one by one",
+    settings: buildSettings(),
+    asked: [
+      ...[
+        "preserve_client_ip.enabled=false,proxy_protocol_v2.enabled=true",
+        "preserve_client_ip.enabled=false",
+        "proxy_protocol_v2.enabled=true",
+      ].map((attributes) => buildQuestion(buildService({}, { "target-group-attributes": attributes }), all)),
+      buildQuestion(buildService(), all),
+      buildDeletionQuestion(buildService()),
+    ],
+  },
+  {
     name: "tagged, tagged otherwise, and untagged again",
     settings: buildSettings(),
     asked: [
