@@ -41,3 +41,11 @@ test("limits the number of source ranges", () => {
     kind: "read",
   });
 });
+
+test("rejects too many source ranges before it parses one of them", () => {
+  const many = Array.from({ length: 1_001 }, () => "*");
+
+  expect(readSourceRanges(service({ loadBalancerSourceRanges: many }))).toMatchObject({
+    issue: { value: undefined, allowed: "at most 1000 networks" },
+  });
+});
