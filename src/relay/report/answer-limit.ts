@@ -4,13 +4,16 @@ import type { Clock } from "#kube/follow/clock.ts";
 import type { Delivery } from "#relay/delivery/deliver.ts";
 import type { AnswerLimitNote, Recovery } from "#relay/report/relay-note.ts";
 
-/** Tracks from reports whether a cluster's answers to its functions exceed what they read. */
+/** Tracks whether the answers of a cluster's API server are larger than functions read. */
 export interface AnswerLimit {
-  /** Takes a delivery about `resource` and returns what it changed. */
+  /**
+   * Evaluates a delivery of `resource`. Returns a note if the limit is in force or has just ended; undefined
+   * otherwise.
+   */
   after(delivery: Delivery, resource: string): AnswerLimitNote | Recovery | undefined;
   /** Returns the limits in force. */
   limited(): readonly LimitInForce[];
-  /** Ends all notes. */
+  /** Stops the tracker: neither `after` nor the timer reports anything afterwards. */
   close(): void;
 }
 
@@ -18,25 +21,25 @@ export interface AnswerLimit {
 const LIMITED = "ClusterLimited";
 
 /**
- * The limit ends after this long without an affected object, because such an object is due again after half
- * of it.
+ * Twice the retry interval of an affected object (`UNREADABLE_WAIT_SECONDS` in `src/kube/apply/stop.ts`). If
+ * none has returned by then, the limit has ended.
  */
-const PASSES_AFTER_MS = 60_000;
+const EXPIRY_MS = 60_000;
 
 /**
- * Creates the tracker. The limit is in force from a report with an affected object until one whose writes
- * were answered normally. Without such a report it ends a minute after the last affected object, and `note`
- * is called.
+ * Creates the tracker. The limit begins with a report that contains an affected object. It ends with a report
+ * that contains none and a changed object, or a minute after the last affected object; then `note` is called.
  */
 export function createAnswerLimit(clock: Clock, note: (note: Recovery) => void): AnswerLimit {
   let inForce: (LimitInForce & { readonly sinceMs: number }) | undefined;
+  let isClosed = false;
   let cancelTimer: () => void = () => {};
 
   function begin(message: string, resource: string): AnswerLimitNote {
     const limit = { limit: "answerBytes", message } as const;
     inForce = { ...limit, sinceMs: inForce?.sinceMs ?? clock.now() };
     cancelTimer();
-    cancelTimer = clock.after(PASSES_AFTER_MS, () => {
+    cancelTimer = clock.after(EXPIRY_MS, () => {
       const recovered = end(resource);
       if (recovered !== undefined) note(recovered);
     });
@@ -53,13 +56,16 @@ export function createAnswerLimit(clock: Clock, note: (note: Recovery) => void):
 
   return {
     after({ invocation }, resource) {
-      if (invocation.kind === "failed") return undefined;
+      if (isClosed || invocation.kind === "failed") return undefined;
       const message = findLimitMessage(invocation.report);
       if (message !== undefined) return begin(message, resource);
       return hasWritten(invocation.report) ? end(resource) : undefined;
     },
     limited: () => (inForce === undefined ? [] : [{ limit: inForce.limit, message: inForce.message }]),
-    close: () => cancelTimer(),
+    close() {
+      isClosed = true;
+      cancelTimer();
+    },
   };
 }
 

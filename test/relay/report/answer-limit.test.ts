@@ -54,3 +54,14 @@ test("the limit ends a minute after the last such report if nothing is written a
   await clock.advance(1);
   expect([told, answers.limited()]).toEqual([[recovered(90_000)], []]);
 });
+
+test("reports nothing after it was closed", async () => {
+  const clock = createManualClock();
+  const notes: unknown[] = [];
+  const answers = createAnswerLimit(clock, (note) => notes.push(note));
+  answers.after(UNREAD, "nodes");
+  answers.close();
+  expect([answers.after(UNREAD, "nodes"), answers.after(WRITTEN, "nodes")]).toEqual([undefined, undefined]);
+  await clock.advance(120_000);
+  expect(notes).toEqual([]);
+});
