@@ -56,15 +56,17 @@ export function limitOnKind(reason: ClusterEventReason, kind: string): number | 
   return Object.hasOwn(atMost, kind) ? atMost[kind] : undefined;
 }
 
-/** Builds an Event of the catalogue; facts that its sentence does not use are dropped. */
+/** Builds an Event of the catalogue; facts that are undefined or that its sentence does not use are dropped. */
 export function buildClusterEvent<Reason extends ClusterEventReason, Code extends CodeOf<Reason>>(
   reason: Reason,
   code: Code,
   facts: FactsOf<SentenceOf<Reason, Code>>,
 ): CatalogEvent {
   const names: readonly string[] = listFactNames(getMessageTemplate({ reason, code }));
-  const kept = Object.entries<Fact>(facts).filter(([name]) => names.includes(name));
-  return { reason, code, facts: Object.fromEntries(kept) };
+  const kept = Object.entries<Fact | undefined>(facts).filter(
+    ([name, fact]) => fact !== undefined && names.includes(name),
+  );
+  return { reason, code, facts: Object.fromEntries(kept) as CatalogEvent["facts"] };
 }
 
 /** Returns the Event as people read it. */

@@ -33,8 +33,10 @@ export type FactName = keyof typeof FACTS;
 /** One fact, or a list of them. */
 export type Fact = TenantFact | readonly TenantFact[];
 
-/** The facts of a sentence, by the names of its placeholders. */
-export type FactsOf<Sentence extends string> = { readonly [Name in NamesIn<Sentence>]: Fact };
+/** The facts of a sentence, by the names of its placeholders. A Service's issue may have no value. */
+export type FactsOf<Sentence extends string> = {
+  readonly [Name in NamesIn<Sentence>]: Name extends "value" ? Fact | undefined : Fact;
+};
 
 type NamesIn<Sentence extends string> = Sentence extends `${string}{${infer Name}}${infer Rest}`
   ? (Name & FactName) | NamesIn<Rest>
@@ -42,14 +44,23 @@ type NamesIn<Sentence extends string> = Sentence extends `${string}{${infer Name
 
 /** Returns the names of the placeholders in a sentence, in order. */
 export function listFactNames(sentence: string): FactName[] {
-  return [...sentence.matchAll(ROOM)].map(([, name]) => name as FactName);
+  return [...sentence.matchAll(PLACEHOLDER)].map(([, name]) => name as FactName);
 }
 
-/** Returns the sentence with its facts, each truncated and sanitized. */
+/**
+ * Returns the sentence with its facts, each truncated and sanitized. Without a value it says that the field is
+ * invalid, or does not mention the value; without allowed values it does not mention them.
+ */
 export function renderMessage(sentence: string, facts: Readonly<Partial<Record<FactName, Fact>>>): string {
-  return sentence.replaceAll(ROOM, (_, name: FactName) => {
+  const { value, allowed = "" } = facts;
+  const withValue =
+    value === undefined
+      ? sentence.replace(' ("{value}")', "").replace(' is "{value}"', " is invalid")
+      : sentence;
+  const complete = allowed === "" ? withValue.replace("; allowed: {allowed}", "") : withValue;
+  return complete.replaceAll(PLACEHOLDER, (_, name: FactName) => {
     return sanitizeText([facts[name] ?? []].flat().join(", "), FACTS[name].maxCharacters);
   });
 }
 
-const ROOM = /\{(\w+)\}/g;
+const PLACEHOLDER = /\{(\w+)\}/g;

@@ -108,10 +108,11 @@ export function getFieldFact({ field = "" }: IssueFields): TenantFact {
 /** A field of a Service, or the name of an annotation with the domain of its controller. */
 const FIELD = /^(?:(?:spec|metadata)(?:\.[A-Za-z]+(?:\[\d+\])?)+|(?:[a-z0-9-]+\.)+[a-z]+\/[\w.-]+)$/;
 
-/** Returns the value of a field if the Service really contains it; any other value is left out. */
-export function getValueFact({ value = "" }: IssueFields, { metadata, spec }: Service): TenantFact {
-  const said = JSON.stringify([metadata.annotations, spec]);
-  return toTenantFact(said.includes(JSON.stringify(value).slice(1, -1)) ? value : "");
+/** Returns the value of a field if the Service really contains it; undefined otherwise. */
+export function getValueFact({ value }: IssueFields, { metadata, spec }: Service): TenantFact | undefined {
+  if (value === undefined) return undefined;
+  const contents = JSON.stringify([metadata.annotations, spec]);
+  return contents.includes(JSON.stringify(value).slice(1, -1)) ? toTenantFact(value) : undefined;
 }
 
 /**

@@ -31,7 +31,7 @@ export const ROUTE_EVENTS = {
       },
       RouteTableMissing: {
         sentence: `${COULD_NOT} the cluster has no route table at present. Nothing has to be done in the cluster; ask the operator of the cloud controller, whose log has details.`,
-        when: "No route table is tagged or configured, one of those configured is not there, or they are of two VPCs.",
+        when: "No route table is tagged or configured, one of those configured was not found, or they are of two VPCs.",
       },
       RouteLimitExceeded: {
         sentence: `${COULD_NOT} the cluster's route table takes no more routes. It has them of {routes} nodes of this cluster. Ask the operator of the cloud controller to have its quota raised.`,

@@ -130,7 +130,7 @@ function decideLeaving(
   return removeLoadBalancer(service, step, { visibility, claimant });
 }
 
-/** The cluster has as many load balancers as it may have. */
+/** The cluster has reached its limit of load balancers. */
 function retryAtLimit(service: Service, { settings }: DecisionContext): Decision {
   const because = createLimitReason(limitLoadBalancers(settings.loadBalancers));
   return retry(toReference(SERVICES, service), because, 60, [LIMIT]);

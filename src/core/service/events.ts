@@ -1,7 +1,7 @@
 import { ISSUES } from "#core/service/issues.ts";
 
 const LASTS =
-  "it is asked again. Nothing has to be done in the cluster; if it lasts, ask the operator of the cloud controller, whose log has details.";
+  "the controller retries. Nothing has to be done in the cluster; if it lasts, ask the operator of the cloud controller, whose log has details.";
 
 /**
  * The Events on Services, by reason and code, for `src/core/event-catalog.ts`. Reasons equal
@@ -45,7 +45,7 @@ export const SERVICE_EVENTS = {
     says: {
       NoNodes: {
         sentence: "There are no available nodes for LoadBalancer",
-        when: "The load balancer is there, and has no node to send to.",
+        when: "The load balancer exists, and has no node to send to.",
       },
       TargetsKept: {
         sentence:
@@ -81,7 +81,7 @@ export const SERVICE_EVENTS = {
       ...ISSUES,
       LoadBalancerLimit: {
         sentence:
-          "The cluster has as many load balancers as it may have: this Service gets one when an older one is gone. Ask the operator of the cloud controller for more.",
+          "The cluster has reached its limit of load balancers. This Service gets one when an older one is deleted. Ask the operator of the cloud controller for a higher limit.",
         when: "At once, and as long as it waits.",
       },
       CloudUnavailable: {
@@ -106,12 +106,12 @@ export const SERVICE_EVENTS = {
       LoadBalancerRefused: {
         sentence:
           "The load balancer cannot be deleted. Ask the operator of the cloud controller, whose log has details.",
-        when: "Each time it is tried, until it is mended.",
+        when: "At each attempt, until the cause is fixed.",
       },
       DeletionProtected: {
         sentence:
-          "The load balancer is protected from deletion in the cloud, and not by this controller. Ask the operator of the cloud controller to take the protection away.",
-        when: "Each time it is tried, until it is mended.",
+          "The load balancer has deletion protection, which this controller did not set. Ask the operator of the cloud controller to remove the protection.",
+        when: "At each attempt, until the cause is fixed.",
       },
       CloudUnavailable: {
         sentence: `The cloud does not delete the load balancer at present, and ${LASTS}`,

@@ -1,160 +1,169 @@
 import type { MessageTemplate } from "#core/message-template.ts";
 
-const WHEN_REFUSED = "Each time the load balancer is looked at, until it is mended.";
-const ASK = "Ask the operator of the cloud controller, whose log has details.";
+const REPORT_CONDITION = "At each check of the load balancer, until the cause is fixed.";
+const ASK_OPERATOR_SENTENCE = "Ask the operator of the cloud controller, whose log has details.";
 
-/** An issue's sentence, and the condition under which it is reported. */
+/** Builds the message template of an issue. */
 function buildMessageTemplate<const Sentence extends string>(sentence: Sentence) {
-  return { sentence, when: WHEN_REFUSED } as const satisfies MessageTemplate;
+  return { sentence, when: REPORT_CONDITION } as const satisfies MessageTemplate;
 }
 
 /**
  * The issues that keep a Service's load balancer from its desired state, by code: the `code` of an `Issue` in
- * `src/core/service/model.ts`, on every cloud. Sentences are fixed. They have room for `{field}` and `{value}`, which come from
- * the Service, and for `{allowed}` if its words are ours and not the cloud's. A code alone says what the cloud answered. An unknown
- * code is reported as `LoadBalancerRefused`, and its details go to the log.
+ * `src/core/service/model.ts`, on every cloud. Sentences are fixed. They have placeholders for `{field}` and
+ * `{value}`, which come from the Service, and for `{allowed}` if its words are ours. The cloud's own words never
+ * appear in a sentence; only the code reflects its answer. An unknown code is reported as `LoadBalancerRefused`,
+ * and its details go to the log.
  */
 export const ISSUES = {
   InvalidAnnotation: buildMessageTemplate('The annotation {field} is "{value}"; allowed: {allowed}'),
   UnsupportedAnnotation: buildMessageTemplate(
-    'The annotation {field} ("{value}") does not hold for this kind of load balancer; allowed: {allowed}',
+    'The annotation {field} ("{value}") is not supported by this kind of load balancer; allowed: {allowed}',
   ),
-  UnknownAnnotation: buildMessageTemplate("The annotation {field} is not known; allowed: {allowed}"),
+  UnknownAnnotation: buildMessageTemplate("The annotation {field} is unknown; allowed: {allowed}"),
   ReservedTag: buildMessageTemplate(
-    'The annotation {field} ("{value}") names tags that are not the Service\'s to set; allowed: {allowed}',
+    'The annotation {field} ("{value}") names tags that a Service may not set; allowed: {allowed}',
   ),
-  InvalidSourceRanges: buildMessageTemplate('{field} says "{value}"; allowed: {allowed}'),
+  InvalidSourceRanges: buildMessageTemplate('{field} is "{value}"; allowed: {allowed}'),
   InvalidField: buildMessageTemplate('{field} is "{value}"; allowed: {allowed}'),
-  NoPorts: buildMessageTemplate("The Service has no ports, and a load balancer needs one at least."),
+  NoPorts: buildMessageTemplate("The Service has no ports, but a load balancer needs at least one."),
   NoNodePort: buildMessageTemplate(
-    "A port of the Service has no node port, which is what the load balancer sends to. Set spec.allocateLoadBalancerNodePorts to true, or name a nodePort.",
+    "A port of the Service has no node port, but the load balancer sends to node ports. Set spec.allocateLoadBalancerNodePorts to true, or name a nodePort.",
   ),
   MixedProtocols: buildMessageTemplate(
-    "The load balancer cannot serve these protocols on one Service: UDP and TCP need the same port and the same node port, and nothing else is served. Make a Service of each protocol.",
+    "Several ports of the Service have the same number but cannot share a listener. TCP and UDP can share a number only with the same nodePort and without TLS. Change a port, or create a Service for each protocol.",
   ),
   UnsupportedProtocol: buildMessageTemplate(
-    'The protocol "{value}" of {field} is not served by this load balancer; allowed: {allowed}',
+    'The protocol in {field} ("{value}") is not supported by this load balancer; allowed: {allowed}',
   ),
   SessionAffinity: buildMessageTemplate(
-    'spec.sessionAffinity is "{value}", which this load balancer does not do; allowed: None',
+    'spec.sessionAffinity ("{value}") is not supported by this load balancer; allowed: None',
   ),
   LoadBalancerIP: buildMessageTemplate(
-    'spec.loadBalancerIP is "{value}", which this load balancer does not take; allowed: none. Addresses are chosen by annotation.',
+    'spec.loadBalancerIP ("{value}") is not supported by this load balancer; allowed: {allowed}',
   ),
   IPFamilies: buildMessageTemplate(
-    "The load balancer cannot serve the IP families of the Service: its network, its subnets or its nodes have no IPv6.",
+    "The load balancer cannot serve the IP families in spec.ipFamilies; allowed: {allowed}",
+  ),
+  NodeWithoutIPv6: buildMessageTemplate(
+    "The instance of a node has no primary IPv6 address, so the node gets no traffic from this load balancer. Give the instance a primary IPv6 address.",
+  ),
+  NodeLabelsUnknown: buildMessageTemplate(
+    `The labels of the nodes are unknown, so {field} cannot select nodes. The targets stay unchanged. ${ASK_OPERATOR_SENTENCE}`,
   ),
   TypeChanged: buildMessageTemplate(
-    'The kind of a load balancer cannot be changed while the Service has one, and {field} ("{value}") asks for another kind. Set it back, or make another Service.',
+    'The kind of a load balancer cannot be changed while the Service has one, and {field} ("{value}") asks for another kind. Set it back, or create another Service.',
   ),
   NoEligibleSubnet: buildMessageTemplate(
-    "No subnet of the cluster's network is fit for this load balancer. Tag one for its role, or name subnets by annotation.",
+    "No subnet is suitable for this load balancer. Tag a subnet with kubernetes.io/cluster/NAME, or name subnets by annotation. An internet-facing load balancer needs subnets with a route to an internet gateway.",
   ),
   SubnetNotFound: buildMessageTemplate(
-    "{field} (\"{value}\") names a subnet that the cluster's network does not have or that may not be used; allowed: the cluster's own, by id or by a name that one alone has.",
+    '{field} ("{value}") names a subnet that was not found or may not be used; allowed: subnets of the cluster, by ID or by unique name.',
   ),
   SubnetsOfOneZone: buildMessageTemplate(
     '{field} ("{value}") names two subnets of one zone; allowed: one for each zone.',
   ),
   SubnetsChanged: buildMessageTemplate(
-    "{field} asks for other subnets than the load balancer is in, which cannot be done in place. Set it back, or make another Service.",
+    "{field} asks for other subnets than the load balancer is in, which cannot be done in place. Set it back, or create another Service.",
   ),
   NoNodeSecurityGroup: buildMessageTemplate(
-    `No security group of the nodes can be told to be the cluster's: nothing lets the load balancer reach them. ${ASK}`,
+    `No security group of the nodes is identified as the cluster's, so no rule allows the load balancer to reach the nodes. ${ASK_OPERATOR_SENTENCE}`,
   ),
   AmbiguousNodeSecurityGroup: buildMessageTemplate(
-    `More than one security group of a node is tagged as the cluster's: it cannot be told which is to let the load balancer in. ${ASK}`,
+    `More than one security group of a node has the cluster's tag. Only one may have it. ${ASK_OPERATOR_SENTENCE}`,
   ),
   NodeSecurityGroupNotProven: buildMessageTemplate(
-    `A security group of the nodes cannot be told to be this cluster's alone: rules for load balancers stay on it as they are, and none is added or removed. ${ASK}`,
+    `A security group of the nodes may also belong to other machines. Its rules for load balancers stay unchanged. ${ASK_OPERATOR_SENTENCE}`,
   ),
   SecurityGroupNotAllowed: buildMessageTemplate(
-    `{field} ("{value}") names a security group that is not there or may not be used; allowed: the cluster's own, and what its operator allows. ${ASK}`,
+    `{field} ("{value}") names a security group that was not found or may not be used; allowed: the cluster's own, and what its operator allows. ${ASK_OPERATOR_SENTENCE}`,
   ),
   CertificateNotUsable: buildMessageTemplate(
-    `{field} ("{value}") names a certificate that is not there or that may not be used; allowed: what the cluster's operator allows. ${ASK}`,
+    `{field} ("{value}") names a certificate that was not found or may not be used; allowed: what the cluster's operator allows. ${ASK_OPERATOR_SENTENCE}`,
   ),
   ElasticIPsNotUsable: buildMessageTemplate(
-    `{field} ("{value}") names Elastic IP addresses that are not there, are in use or may not be used; allowed: free ones that are the cluster's own, or that its operator allows. ${ASK}`,
+    `{field} ("{value}") names Elastic IP addresses that were not found, are in use or may not be used; allowed: free ones that are the cluster's own, or that its operator allows. ${ASK_OPERATOR_SENTENCE}`,
   ),
   ReservedIPNotUsable: buildMessageTemplate(
-    `{field} ("{value}") is no reserved public IP address that is there, is free and may be used; allowed: one of the cluster's own. ${ASK}`,
+    `{field} ("{value}") is not a free reserved public IP address of this cluster. ${ASK_OPERATOR_SENTENCE}`,
   ),
   SecretsNotRead: buildMessageTemplate(
-    'The annotation {field} ("{value}") asks for a certificate of a Secret, and this controller reads no Secrets; allowed: {allowed}. Let TLS end in the cluster.',
+    'The annotation {field} ("{value}") names a Secret with a certificate, but this controller does not read Secrets; allowed: {allowed}. Terminate TLS in the cluster.',
   ),
   SecurityLists: buildMessageTemplate(
-    `The rules of this load balancer would be kept in security lists of whole subnets, which this controller does not edit, as {field} says "{value}" or nothing; allowed: {allowed}. ${ASK}`,
+    `{field} is "{value}" or not set. The load balancer's rules would then be in the security lists of its subnets, which this controller does not edit; allowed: {allowed}. ${ASK_OPERATOR_SENTENCE}`,
   ),
   ElasticIPsOfOtherCount: buildMessageTemplate(
-    '{field} ("{value}") does not name as many addresses as the load balancer has subnets; allowed: one for each.',
+    '{field} ("{value}") must name one address for each subnet of the load balancer.',
   ),
   BucketNotUsable: buildMessageTemplate(
-    `{field} ("{value}") names a bucket that the load balancer may not write to, or that may not be used; allowed: what the cluster's operator allows. ${ASK}`,
+    `{field} ("{value}") names a bucket that the load balancer may not write to, or that may not be used; allowed: what the cluster's operator allows. ${ASK_OPERATOR_SENTENCE}`,
   ),
   NotAllowed: buildMessageTemplate(
-    `{field} ("{value}") asks for something that may not be used in this cluster. ${ASK}`,
+    `The value of {field} ("{value}") is not allowed in this cluster. ${ASK_OPERATOR_SENTENCE}`,
   ),
   NameTaken: buildMessageTemplate(
-    `A load balancer or another resource of the name that follows from the Service is there already, and is not the Service's. ${ASK}`,
+    `A resource with the name of the Service's load balancer already exists and does not belong to the Service. ${ASK_OPERATOR_SENTENCE}`,
   ),
   TooManyRules: buildMessageTemplate(
     "The Service's ports and source ranges make more rules than a security group may have. Name fewer networks, or fewer ports.",
   ),
   TooManyNodeRules: buildMessageTemplate(
-    `The security group of the cluster's nodes has as many rules as it may have, those of all Services of the cluster together: this Service's do not fit. It is tried again every few minutes. Delete a Service, or ask the operator of the cloud controller to raise the quota of rules of a security group.`,
+    "The security group of the nodes has reached its limit of rules, which all Services of the cluster share. The controller retries every few minutes. Delete a Service, or ask the operator of the cloud controller to raise the quota of rules of a security group.",
   ),
-  TooManyPorts: buildMessageTemplate("The Service has more ports than a load balancer may have listeners."),
+  TooManyPorts: buildMessageTemplate(
+    "The Service has more ports than a load balancer may have listeners. Remove ports, or create a second Service.",
+  ),
   TooManyClusterPorts: buildMessageTemplate(
-    `The load balancers of the cluster have as many ports together as they may have: what is served stays, and this Service gets no further ports. It is tried again every few minutes. Delete a Service or some of its ports. ${ASK}`,
+    `The load balancers of the cluster have reached their limit of ports. Ports that are served stay; this Service gets no more. The controller retries every few minutes. Delete a Service or some of its ports. ${ASK_OPERATOR_SENTENCE}`,
   ),
   TooManyTargets: buildMessageTemplate(
-    "The cluster has more nodes than a load balancer may have targets: some of them get nothing of it.",
+    "The cluster has more nodes than a load balancer may have targets: some nodes get no traffic from it. If there is an annotation for node labels, select nodes with it.",
   ),
   LoadBalancerForeign: buildMessageTemplate(
-    `{field} ("{value}") names a load balancer that cannot be told to be this cluster's, and that is left alone. Take the annotation away, or name another one. ${ASK}`,
+    `{field} ("{value}") names a load balancer that is not identified as this cluster's. The controller does not change it. Remove the annotation, or name another one. ${ASK_OPERATOR_SENTENCE}`,
   ),
   AmbiguousLoadBalancer: buildMessageTemplate(
-    `There is more than one load balancer that may be the Service's. Nothing is changed until one alone is left. ${ASK}`,
+    `There is more than one load balancer that may be the Service's. The controller changes nothing until only one is left. ${ASK_OPERATOR_SENTENCE}`,
   ),
   LoadBalancerImmutable: buildMessageTemplate(
-    '{field} ("{value}") asks for what cannot be changed of a load balancer that is there: all else is done. Set it back, or make another Service.',
+    '{field} ("{value}") asks for a change that is not possible on an existing load balancer. All other changes were made. Set it back, or create another Service.',
   ),
   LoadBalancerFailed: buildMessageTemplate(
-    `The cloud says that the load balancer has failed. Make another Service, or wait for it to be repaired. ${ASK}`,
+    `The cloud says that the load balancer has failed. Create another Service, or wait until it is repaired. ${ASK_OPERATOR_SENTENCE}`,
   ),
   NodesWithoutPublicAddress: buildMessageTemplate(
     "No node has a public IPv4 address, and this kind of load balancer sends to no other. Set the annotation service.beta.kubernetes.io/do-loadbalancer-type to REGIONAL, or service.beta.kubernetes.io/do-loadbalancer-network to INTERNAL.",
   ),
   NodeNotUsable: buildMessageTemplate(
-    `A node names an instance that cannot be told to be this cluster's, and the load balancer does not send to it. ${ASK}`,
+    `A node names an instance that is not identified as this cluster's. The load balancer does not send to it. ${ASK_OPERATOR_SENTENCE}`,
   ),
   QuotaExceeded: buildMessageTemplate(
-    `The cloud account has as many load balancers, or parts of them, as it may have, those of all its clusters together. It is tried again every few minutes. ${ASK}`,
+    `The cloud account has reached its quota of load balancers or of their parts, which all its clusters share. The controller retries every few minutes. ${ASK_OPERATOR_SENTENCE}`,
   ),
   DeletionProtected: buildMessageTemplate(
-    `The load balancer that the Service had before is protected from deletion in the cloud, and not by this controller, and stays until the protection is taken away. ${ASK}`,
+    `The Service's previous load balancer has deletion protection, which this controller did not set. It stays until someone removes the protection. ${ASK_OPERATOR_SENTENCE}`,
   ),
   AddressInUse: buildMessageTemplate(
     '{field} ("{value}") is the address of another Service; allowed: {allowed}',
   ),
   AddressOutsidePool: buildMessageTemplate(
-    '{field} ("{value}") is not of the pool of addresses; allowed: {allowed}',
+    '{field} ("{value}") is not in the address pool; allowed: {allowed}',
   ),
   PoolExhausted: buildMessageTemplate(
-    `The pool of addresses has no free one left. Delete a Service that has one and needs it no longer, or name an address. ${ASK}`,
+    `The address pool has no free address. Delete a Service that no longer needs its address, or name an address. ${ASK_OPERATOR_SENTENCE}`,
   ),
   PoolLacksFamily: buildMessageTemplate(
-    `The pool of addresses has none of the IP families of the Service. Change {field}. ${ASK}`,
+    `The address pool has no addresses of an IP family that the Service needs. Change {field}. ${ASK_OPERATOR_SENTENCE}`,
   ),
   NoPool: buildMessageTemplate(
-    `There is no pool of addresses for the Service: the ConfigMap with the pools is missing, or has none for its namespace. ${ASK}`,
+    `There is no address pool for the Service: the ConfigMap with the pools is missing, or contains no pool for its namespace. ${ASK_OPERATOR_SENTENCE}`,
   ),
   InvalidPool: buildMessageTemplate(
-    `The ConfigMap of pools and addresses is invalid, and no address is given before it is repaired. ${ASK}`,
+    `The ConfigMap of pools and addresses is invalid. Until it is repaired, no Service gets an address. ${ASK_OPERATOR_SENTENCE}`,
   ),
   LoadBalancerRefused: buildMessageTemplate(
-    `The load balancer cannot be made as the Service asks for. ${ASK}`,
+    `The load balancer cannot be created or changed as the Service requests. ${ASK_OPERATOR_SENTENCE}`,
   ),
 } as const satisfies Readonly<Record<string, MessageTemplate>>;
 
@@ -166,7 +175,9 @@ export function toIssueCode({ code }: { readonly code: string }): IssueCode {
   return Object.hasOwn(ISSUES, code) ? (code as IssueCode) : "LoadBalancerRefused";
 }
 
-/** Limits that several Services share: they resolve with time, or when another Service is deleted. */
+/**
+ * Limits that Services share. Such an issue ends when the limit is raised or when another Service is deleted.
+ */
 const SHARED_LIMITS: ReadonlySet<IssueCode> = new Set([
   "PoolExhausted",
   "QuotaExceeded",

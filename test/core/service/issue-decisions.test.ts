@@ -35,6 +35,38 @@ describe("a Warning", () => {
   });
 
   test.each([
+    ["InvalidSourceRanges", "spec.loadBalancerSourceRanges is invalid; allowed: at most 1000 networks"],
+    [
+      "UnsupportedAnnotation",
+      "The annotation spec.loadBalancerSourceRanges is not supported by this kind of load balancer; allowed: at most 1000 networks",
+    ],
+    [
+      "NotAllowed",
+      "The value of spec.loadBalancerSourceRanges is not allowed in this cluster. Ask the operator of the cloud controller, whose log has details.",
+    ],
+  ])("about a field without a value does not quote one: %s", (code, message) => {
+    const issue = { code, field: "spec.loadBalancerSourceRanges", allowed: "at most 1000 networks" };
+    expect(renderEvent(buildWarning(SAID, issue)).message).toBe(message);
+  });
+
+  test("without allowed values does not mention them", () => {
+    const issue = { code: "InvalidAnnotation", field: FIELD, value: '7 "days"' };
+    expect(renderEvent(buildWarning(SAID, issue)).message).toBe(`The annotation ${FIELD} is "7 "days""`);
+  });
+
+  test("quotes an empty value that the Service contains", () => {
+    const issue = { code: "InvalidAnnotation", field: FIELD, value: "", allowed: "a whole number" };
+    expect(renderEvent(buildWarning(SAID, issue)).message).toBe(
+      `The annotation ${FIELD} is ""; allowed: a whole number`,
+    );
+  });
+
+  test.each(Object.entries(ISSUES))("reads well without a value or allowed values: %s", (code) => {
+    const { message } = renderEvent(buildWarning(SAID, { code, field: FIELD }));
+    expect(message).not.toMatch(/""|allowed: *$|allowed: *\./);
+  });
+
+  test.each([
     ["a value that the Service does not say", { code: "InvalidAnnotation", value: "sg-0123" }],
     ["an invalid field", { code: "InvalidAnnotation", field: "arn:aws:iam::1:role/a is not allowed" }],
     ["words for a code that has no room for them", { code: "NoEligibleSubnet", allowed: "subnet-0123" }],

@@ -167,7 +167,7 @@ const SAID: Readonly<Record<StateAnnotation["state"], (at: string) => string>> =
   leaving: (at) => `it goes, and what was made of it last is looked for since ${at}`,
   undoing: (at) => `the cloud refused it at ${at}, and what was made of it goes`,
   refused: (at) =>
-    `the cloud refused it, nothing of it is left, and it is not tried again within an hour of ${at}`,
+    `the cloud refused it, nothing of it is left, and the controller retries at the earliest an hour after ${at}`,
 };
 
 /** Codes that come from decisions on a Service themselves or from a failed invocation. */
@@ -181,7 +181,7 @@ type OtherCode =
 
 const AGAIN = "none: it is retried automatically";
 
-const ANNOTATION = "set the annotation to what is allowed, or take it away";
+const ANNOTATION = "set the annotation to what is allowed, or remove it";
 
 const FIELD = "set the field to what is allowed";
 
@@ -203,8 +203,10 @@ const REMEDIES: Readonly<Record<IssueCode | CapabilityErrorCode | OtherCode, str
     "make a Service of each protocol, or give TCP and UDP the same port and nodePort on a network load balancer",
   UnsupportedProtocol: FIELD,
   SessionAffinity: "set spec.sessionAffinity to None",
-  LoadBalancerIP: "take spec.loadBalancerIP away, and name addresses by annotation",
+  LoadBalancerIP: "remove spec.loadBalancerIP; on AWS, name Elastic IP addresses by annotation",
   IPFamilies: "give the subnets, and the nodes, IPv6; or make the Service single-stack IPv4",
+  NodeWithoutIPv6: "give the instance a primary IPv6 address, or make the Service single-stack IPv4",
+  NodeLabelsUnknown: AGAIN,
   TypeChanged: "set it back, make another Service, or let the operator set cloud.replaceOnTypeChange",
   NoEligibleSubnet:
     "tag a subnet of each zone kubernetes.io/cluster/<clusterTag>, and kubernetes.io/role/elb or kubernetes.io/role/internal-elb; serverless-ccm doctor shows which are eligible",
@@ -221,8 +223,7 @@ const REMEDIES: Readonly<Record<IssueCode | CapabilityErrorCode | OtherCode, str
   ElasticIPsOfOtherCount: "name one Elastic IP address for each subnet",
   ReservedIPNotUsable:
     "give the address the free-form tag serverless-ccm-cluster with the cluster's name, and free it of what has it",
-  SecretsNotRead:
-    "let TLS end in the cluster, such as at an ingress controller, and take the annotation away",
+  SecretsNotRead: "terminate TLS in the cluster, such as at an ingress controller, and remove the annotation",
   SecurityLists:
     "set the annotation to NSG or None, or loadBalancer.securityListManagementMode of the cluster's cloud for all Services",
   BucketNotUsable: "let the load balancer write to the bucket, by its policy, and add it to cloud.allow",
@@ -235,7 +236,7 @@ const REMEDIES: Readonly<Record<IssueCode | CapabilityErrorCode | OtherCode, str
   TooManyTargets:
     "narrow the nodes down, with the annotation that selects targets by label or with the label that excludes nodes",
   LoadBalancerForeign:
-    "take the annotation away; or tag the load balancer with the cluster's tag in the cloud, such as k8s:<clusterID>, if it is the cluster's",
+    "remove the annotation; or tag the load balancer with the cluster's tag in the cloud, such as k8s:<clusterID>, if it is the cluster's",
   AmbiguousLoadBalancer: "delete all but one in the cloud, or name one by the annotation of its id",
   LoadBalancerImmutable: "set it back, or make another Service",
   LoadBalancerFailed: "see what the cloud says about it; delete and recreate the Service",

@@ -1,3 +1,4 @@
+import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import { checkClassic } from "#clouds/aws/load-balancers/classic/plan.ts";
 import {
   getConfiguration,
@@ -68,7 +69,7 @@ function checkSpec({ metadata, spec }: Service): Issue | undefined {
       code: "LoadBalancerIP",
       field: "spec.loadBalancerIP",
       value: spec.loadBalancerIP,
-      allowed: "nothing",
+      allowed: `an empty field; a network load balancer has the annotation ${formatAnnotationName("eip-allocations")}`,
     };
   if (formatLoadBalancerName(metadata.uid) === undefined)
     return {

@@ -127,7 +127,12 @@ function checkBackends(
     const allowed = "a label selector that some nodes are chosen by";
     return { code: "InvalidAnnotation", field, value: service.metadata.annotations?.[field], allowed };
   }
-  if (families.includes("IPv6")) return { code: "IPFamilies", field: "spec.ipFamilies" };
+  if (families.includes("IPv6"))
+    return {
+      code: "IPFamilies",
+      field: "spec.ipFamilies",
+      allowed: "IPv4, unless the nodes have IPv6 addresses",
+    };
   return {
     code: "LoadBalancerRefused",
     detail: `none of ${nodes.length} nodes is an instance of the cluster with an address`,

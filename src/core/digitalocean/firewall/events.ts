@@ -10,11 +10,11 @@ export const FIREWALL_EVENTS = {
     on: "Namespace",
     says: {
       FirewallForeign: {
-        sentence: `The firewall of the cluster holds for machines that are not the cluster's by its tags, and is left as it is. ${NOTHING_OPENED} ${ASK}`,
+        sentence: `The firewall of the cluster holds for machines that are not the cluster's by its tags, and stays unchanged. ${NOTHING_OPENED} ${ASK}`,
         when: "The firewall of the configured name carries droplets, or a tag that is not configured.",
       },
       FirewallAmbiguous: {
-        sentence: `There is more than one firewall of the name that the cluster's has, and each is left as it is. ${NOTHING_OPENED} ${ASK}`,
+        sentence: `There is more than one firewall of the name that the cluster's has, and each stays unchanged. ${NOTHING_OPENED} ${ASK}`,
         when: "The account has two firewalls of the configured name.",
       },
       FirewallRefused: {
@@ -30,17 +30,17 @@ export const FIREWALL_EVENTS = {
       TypeInvalid: {
         sentence:
           "The firewall of the cluster opens no port for this Service: the annotation {field} is neither REGIONAL nor REGIONAL_NETWORK.",
-        when: "Each time the firewall is looked at, until it is mended.",
+        when: "At each check of the firewall, until the cause is fixed.",
       },
       NetworkInvalid: {
         sentence:
           "The firewall of the cluster opens no port for this Service: the annotation {field} is neither EXTERNAL nor INTERNAL.",
-        when: "Each time the firewall is looked at, until it is mended.",
+        when: "At each check of the firewall, until the cause is fixed.",
       },
       ManagedInvalid: {
         sentence:
           "The annotation {field} is neither true nor false: the firewall of the cluster lets in what the Service's node ports take.",
-        when: "Each time the firewall is looked at, until it is mended.",
+        when: "At each check of the firewall, until the cause is fixed.",
       },
     },
   },

@@ -83,7 +83,12 @@ function checkSpec({ spec }: Service): Issue | undefined {
       allowed: "None",
     };
   if (loadBalancerIP !== "")
-    return { code: "LoadBalancerIP", field: "spec.loadBalancerIP", value: loadBalancerIP, allowed: "none" };
+    return {
+      code: "LoadBalancerIP",
+      field: "spec.loadBalancerIP",
+      value: loadBalancerIP,
+      allowed: "an empty field",
+    };
   return undefined;
 }
 

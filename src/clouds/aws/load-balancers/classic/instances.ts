@@ -106,5 +106,5 @@ function toInstanceList(ids: readonly string[]): { InstanceId: string }[] {
 /** The issue of unknown labels: without it no node would match, and all targets would be removed. */
 function buildLabelsUnknownIssue(): Issue {
   const field = formatAnnotationName("target-node-labels");
-  return { code: "LoadBalancerRefused", field, detail: "the labels of no node are known" };
+  return { code: "NodeLabelsUnknown", field, detail: "the labels of no node are known" };
 }

@@ -18,7 +18,7 @@ export const chooseSubnets: ChooseSubnets = (desired, vpc) => {
   const withoutIpv6 = chosen.value.filter(({ subnet }) => !hasIpv6(subnet));
   if (withoutIpv6.length === 0) return chosen;
   const detail = `no IPv6 network: ${formatSubnetIds(withoutIpv6)}`;
-  return reject("IPFamilies", desired, "subnets that have an IPv6 network, each of them", detail);
+  return reject("IPFamilies", desired, "IPv4, unless each subnet has an IPv6 network", detail);
 };
 
 function chooseNamed(

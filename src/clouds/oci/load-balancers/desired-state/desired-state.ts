@@ -69,7 +69,12 @@ export function readDesiredState(service: Service, settings: Pick<Settings, "clo
   const mode = readRuleMode(kind, annotationSettings, configuration, metadata.annotations);
   if (mode.kind === "refused") return mode;
   const families = selectFamilies(kind, service);
-  if (families === undefined) return reject({ code: "IPFamilies", field: "spec.ipFamilies" });
+  if (families === undefined)
+    return reject({
+      code: "IPFamilies",
+      field: "spec.ipFamilies",
+      allowed: "one family for this kind of load balancer, or PreferDualStack",
+    });
   const ports = readPorts(kind, service, annotationSettings, families);
   if (ports.kind === "refused") return ports;
   const shape = readShape(kind === "lb" ? annotationSettings : {});

@@ -70,7 +70,7 @@ const FEW = 2;
 /** Maximum load balancers of one name that are reported. */
 const MAX_NAMED = 5;
 
-/** A failed change is tried again after this time. */
+/** A failed change is retried after this time. */
 const FAILED_MS = 60_000;
 
 /** Finds the load balancers with a Service's names. */

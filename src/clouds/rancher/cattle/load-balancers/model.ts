@@ -218,7 +218,13 @@ const NOTHING_LEFT: LoadBalancerStep = { kind: "settled", ingress: [], warnings:
  */
 function checkPorts({ spec }: Service): Issue | undefined {
   const { ports = [], loadBalancerIP, sessionAffinity } = spec;
-  if (loadBalancerIP) return { code: "LoadBalancerIP", field: "spec.loadBalancerIP", value: loadBalancerIP };
+  if (loadBalancerIP)
+    return {
+      code: "LoadBalancerIP",
+      field: "spec.loadBalancerIP",
+      value: loadBalancerIP,
+      allowed: "an empty field",
+    };
   if (sessionAffinity !== undefined && sessionAffinity !== "None")
     return { code: "SessionAffinity", field: "spec.sessionAffinity", value: sessionAffinity };
   if (ports.length === 0) return { code: "NoPorts", field: "spec.ports" };

@@ -530,7 +530,7 @@ test("nodes are selected by label, and no node is removed while labels are unkno
   converge(elb, { ...asked, nodes: labelled });
   expect(described(elb).loadBalancer?.Instances).toEqual([{ InstanceId: "i-2" }]);
 
-  expect(converge(elb, asked)).toMatchObject({ kind: "refused" });
+  expect(converge(elb, asked)).toMatchObject({ kind: "refused", issue: { code: "NodeLabelsUnknown" } });
   expect(described(elb).loadBalancer?.Instances).toEqual([{ InstanceId: "i-2" }]);
 });
 

@@ -54,7 +54,7 @@ const REFUSED: readonly (readonly [
     "LoadBalancerIP",
     "spec.loadBalancerIP",
     "10.0.0.1",
-    /none/,
+    /an empty field/,
   ],
   ["no ports", { spec: { ports: [] } }, "NoPorts", "spec.ports", undefined, /one port/],
   [
