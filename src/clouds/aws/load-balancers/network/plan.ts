@@ -281,7 +281,7 @@ function getCurrentFamilies({ loadBalancer }: NetworkLoadBalancerState, { desire
 
 function buildFailedIssue({ loadBalancer }: NetworkLoadBalancerState): Issue {
   return {
-    code: "LoadBalancerRefused",
+    code: "LoadBalancerFailed",
     detail: `${loadBalancer.LoadBalancerArn} has failed: ${loadBalancer.State?.Reason ?? "AWS gives no reason"}; delete it, and it is created again`,
   };
 }

@@ -88,3 +88,16 @@ test("nothing is left of a deleted Service, and nothing else is touched", () => 
   auditForAnHour(aws);
   expect(aws.vpc).toEqual(before);
 });
+
+test("a load balancer that AWS reports as failed stays unchanged, and a message says so", () => {
+  const aws = createNetworkWorld();
+  const asked = buildQuestion(buildService());
+  converge(aws, asked);
+  for (const { loadBalancer } of aws.balancers.values()) loadBalancer.State = { Code: "failed" };
+  const before = aws.done.length;
+  expect(converge(aws, buildQuestion(buildService(), []))).toMatchObject({
+    kind: "refused",
+    issue: { code: "LoadBalancerFailed" },
+  });
+  expect(aws.done).toHaveLength(before);
+});
