@@ -57,7 +57,7 @@ export function chooseTargets(
   { state, name }: LoadBalancerContext,
 ): DesiredTargets {
   const registered = listRegisteredIds(state);
-  const warnings: Issue[] = [];
+  const nodeWarnings: Issue[] = [];
   const awaited: string[] = [];
   const candidates = new Map<string, TargetInstance>();
   for (const node of nodes) {
@@ -67,14 +67,14 @@ export function chooseTargets(
     if (isAwaited(instance, registered.has(id))) awaited.push(node.name);
     if (instance === undefined || instance.state === "terminated") continue;
     if (rules.family === "ipv6" && instance.primaryIpv6 === undefined) {
-      warnings.push(buildNoIPv6Issue(node));
+      nodeWarnings.push(buildNoIPv6Issue(node));
       continue;
     }
     if (instance.state === "running" || registered.has(id)) candidates.set(id, instance);
   }
   const ids = limitTargets(candidates, registered, rules, name);
-  if (ids.length < candidates.size) warnings.push(buildTooManyIssue(ids.length, candidates.size));
-  return { ids, awaited, warnings: warnings.slice(0, MAX_WARNINGS) };
+  const tooMany = ids.length < candidates.size ? [buildTooManyIssue(ids.length, candidates.size)] : [];
+  return { ids, awaited, warnings: [...nodeWarnings.slice(0, MAX_NODE_WARNINGS), ...tooMany] };
 }
 
 /**
@@ -92,12 +92,9 @@ export function checkLabels(nodes: readonly TargetNode[], { desired }: NetworkCo
   if (required === undefined || nodes.length === 0 || nodes.some(({ labels }) => labels !== undefined))
     return undefined;
   return {
-    code: "UnsupportedAnnotation",
+    code: "NodeLabelsUnknown",
     field: formatAnnotationName("target-node-labels"),
-    value: Object.entries(required)
-      .map((pair) => pair.join("="))
-      .join(","),
-    allowed: "nothing, while labels of nodes are unknown",
+    detail: "the labels of no node are known",
   };
 }
 
@@ -148,8 +145,8 @@ const MAX_IN_ZONE = 500;
 const MAX_IN_ALL = 3_000;
 const MAX_IN_GROUP = 1_000;
 
-/** Maximum warnings about single nodes. */
-const MAX_WARNINGS = 5;
+/** The maximum number of warnings about single nodes. */
+const MAX_NODE_WARNINGS = 5;
 
 function isAt({ Port }: TargetDescription, { group }: TargetGroupState): boolean {
   return Port === undefined || Port === group.Port;
@@ -207,7 +204,7 @@ function buildTooManyIssue(chosen: number, total: number): Issue {
 
 function buildNoIPv6Issue({ name }: TargetNode): Issue {
   return {
-    code: "IPFamilies",
+    code: "NodeWithoutIPv6",
     field: "spec.ipFamilies",
     value: "IPv6",
     allowed: "IPv4, unless the instances of nodes have a primary IPv6 address",

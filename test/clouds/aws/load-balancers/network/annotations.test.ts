@@ -491,7 +491,7 @@ test("instances without a primary IPv6 address are not IPv6 targets, and a messa
   const asked = buildQuestion(buildService({ ipFamilies: ["IPv6"], ipFamilyPolicy: "SingleStack" }));
   expect(converge(aws, asked)).toMatchObject({
     kind: "settled",
-    warnings: [{ code: "IPFamilies" }, { code: "IPFamilies" }],
+    warnings: [{ code: "NodeWithoutIPv6" }, { code: "NodeWithoutIPv6" }],
   });
   expect(observe(aws, asked).targetGroups[0]?.targets).toEqual([]);
 });
@@ -500,7 +500,7 @@ test("without the nodes' labels a Service that selects by them is left as it is"
   const aws = createNetworkWorld();
   converge(aws, buildQuestion(buildService()));
   const asked = buildQuestion(buildService({}, { "target-node-labels": "pool=edge" }));
-  expect(converge(aws, asked)).toMatchObject({ kind: "refused", issue: { code: "UnsupportedAnnotation" } });
+  expect(converge(aws, asked)).toMatchObject({ kind: "refused", issue: { code: "NodeLabelsUnknown" } });
   expect(observe(aws, asked).targetGroups[0]?.targets).toHaveLength(2);
 });
 

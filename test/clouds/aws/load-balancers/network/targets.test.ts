@@ -126,6 +126,21 @@ test("each zone has its own maximum, unless traffic crosses zones", () => {
   });
 });
 
+test("warnings about single nodes are limited and leave room for the one about too many targets", () => {
+  const all = ids(600);
+  const withIpv6 = Object.fromEntries(
+    all.map((id) => [id, buildInstance({ primaryIpv6: `fd00::${id.slice(2)}` })]),
+  );
+  const aws = createNetworkWorld({ instances: { ...withIpv6, ...running(ids(9, 601)) } });
+  const service = buildService({ ipFamilies: ["IPv6"], ipFamilyPolicy: "SingleStack" });
+  expect(converge(aws, buildQuestion(service, buildNodes(...ids(609))))).toMatchObject({
+    warnings: [
+      ...Array.from({ length: 5 }, () => ({ code: "NodeWithoutIPv6" })),
+      { code: "TooManyTargets", value: "600" },
+    ],
+  });
+});
+
 /** Builds instances in zones, so many in each. */
 const inZones = (counts: Readonly<Record<string, number>>) =>
   Object.fromEntries(
