@@ -9,7 +9,7 @@ export const LOG_EVENTS = {
   Draining: "a `signal` came: nothing new starts",
   Drained: "what was in flight has `finished`, or is given up",
   PlatformReady: "the functions of these `controllers` can be invoked",
-  PlatformUnreachable: "functions cannot be invoked, for these reasons (`codes`); it is looked at again",
+  PlatformUnreachable: "functions cannot be invoked, for these reasons (`codes`); it is checked again",
   PlatformFailed:
     "the platform has run no function of the `controller` for `durationMs` (`code`); its events are handled in the relay's process",
   PlatformBack: "the platform has been well for long enough, and has the events of the `controller` again",
@@ -25,7 +25,7 @@ export const LOG_EVENTS = {
   ClustersFileFaulty: "the `file` of clusters cannot be read; what is known goes on",
   ClusterEntryFaulty:
     "an entry of the `file` cannot be used, or is held because of another one (`code`); what is known of the cluster goes on",
-  SignInUnusable: "the relay cannot sign in to the cluster with what its entry names; it is tried again",
+  SignInUnusable: "the relay cannot sign in to the cluster with what its entry names; it retries",
   ClusterAdded: "the cluster is followed from now on",
   ClusterChanged: "the cluster is followed by its new entry",
   ClusterRemoved: "the cluster is followed no longer",
@@ -40,7 +40,7 @@ export const LOG_EVENTS = {
   WorkerDied:
     "a `worker` ended, for this `reason`; its `clusters` start again in another one; `cluster` is the one whose doing it was, where that is known",
   Quarantined:
-    "the cluster ended its worker repeatedly (`deaths`) and runs in a worker of its own; it is tried again after `retryInMs`",
+    "the cluster ended its worker repeatedly (`deaths`) and runs in a worker of its own; the relay retries after `retryInMs`",
   QuarantineEnded: "the cluster has been well for long enough to live beside others again",
   LogLinesDropped: "a `worker` said more than is passed on; so many lines are `leftOut`",
   Stopped:
@@ -55,7 +55,7 @@ export const LOG_EVENTS = {
   StopSwitchRead: "what is stopped can be read again",
   UnknownController: "the cluster's entry names a controller that this version does not have",
   Listed: "all objects of the `resource` are known",
-  WatchFailed: "a list or watch of the `resource` failed; it is tried again after `retryInMs`",
+  WatchFailed: "a list or watch of the `resource` failed; the relay retries after `retryInMs`",
   ReadFailed: "an object that the watch was late with could not be read",
   Recovered: "what failed (`code`) or was limited (`limit`) is well again, `durationMs` after it began",
   ClusterLimited: "more came of the cluster than its `limit` allows, or comes still",
@@ -105,7 +105,7 @@ export const LogLine = z.strictObject({
   time: z.iso.datetime().describe("when it was written, in UTC"),
   level: z
     .enum(["info", "warn", "error"])
-    .describe("`info`, `warn` (it heals or is tried again) or `error` (a person must act)"),
+    .describe("`info`, `warn` (it heals or is retried) or `error` (a person must act)"),
   event: z
     .string()
     .regex(/^([A-Z][a-z]+)+$/)
@@ -161,7 +161,7 @@ export const LogLine = z.strictObject({
     "of the object, or of the renewal of the Lease",
   ),
   because: describeField(Reason, "why, by code and message"),
-  afterSeconds: describeField(z.number().min(0), "the object is tried again after so many"),
+  afterSeconds: describeField(z.number().min(0), "the object is retried after so many"),
   resourceVersion: describeText("of the object, after the last write"),
   warnings: describeField(
     z.array(z.union([Reason, z.string()])),
@@ -189,7 +189,7 @@ export const LogLine = z.strictObject({
   durationMs: count("how long it took"),
   leaseMs: count("how long it took to read the Lease"),
   invokedMs: count("how long the invocation took, with the way there and back"),
-  retryInMs: count("when it is tried again"),
+  retryInMs: count("when the relay retries"),
   url: describeText("where the process answers"),
   clusters: count("how many"),
   faulty: count("entries that cannot be used"),

@@ -73,7 +73,7 @@ const BY_KEY: Readonly<Record<string, TaintOwner>> = {
   ),
   "node.kubernetes.io/not-ready": createConditionOwner(
     "the node is not Ready",
-    "see the Ready condition in kubectl describe node: most often the network plugin is not there yet",
+    "see the Ready condition in kubectl describe node: most often the network plugin is not running yet",
   ),
   "node.kubernetes.io/unreachable": createConditionOwner(
     "the kubelet has not reported for longer than its grace",

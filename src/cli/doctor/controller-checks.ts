@@ -25,7 +25,7 @@ export const cloudPermissions: ControllerCheck = {
     const diagnosis = await cloud();
     return (
       diagnosis?.permissions?.(signal) ??
-      reportSkipped(`the cloud ${cluster.cloud.provider} has none that are looked at`)
+      reportSkipped(`the cloud ${cluster.cloud.provider} has none that doctor checks`)
     );
   },
 };
@@ -93,7 +93,7 @@ function createNetworkCheck(name: string, look: NetworkInspection): ControllerCh
       } = context;
       const network = (await cloud())?.forControllers;
       return network === undefined
-        ? reportSkipped(`the cloud ${cluster.cloud.provider} has none that are looked at`)
+        ? reportSkipped(`the cloud ${cluster.cloud.provider} has none that doctor checks`)
         : look(network, signal, context);
     },
   };

@@ -89,7 +89,7 @@ export function logDryRun(): void {
 /** Logs that there is nothing to do until the file, or a file that it names, is repaired. */
 export function logNoUsableCluster(file: string): void {
   const message =
-    "no entry can be used now; each is followed as soon as it is mended, or its sign-in can be used";
+    "no entry can be used now; the relay follows each as soon as it is repaired, or its sign-in can be used";
   log({ level: "error", event: "NoClusterUsable", file, message });
 }
 

@@ -77,7 +77,7 @@ export function createFleetBrake(options: FleetBrakeOptions): FleetBrake {
         const known = error instanceof RecordError ? "" : `${store.name}: `;
         return nothing("FleetBrakeUnusable", `${known}${getErrorMessage(error)}`);
       }
-      return nothing("FleetBrakeContended", `others changed ${store.name} meanwhile; it is tried again`);
+      return nothing("FleetBrakeContended", `others changed ${store.name} meanwhile; the controller retries`);
     },
   };
 }

@@ -88,7 +88,7 @@ const DIFFERENCES = {
   Addresses: "the addresses of the node are others",
   AddressOrder: "the addresses of a type are the same, in another order",
   ProviderID: "the provider ID is another one",
-  LabelMissing: "a label of the cloud that we would write is not there",
+  LabelMissing: "a label of the cloud that we would write is missing",
   LabelDiffers: "a label of the cloud has another value",
   LabelExtra: "there is a label of the cloud that we would not write",
   InitializedByThemAlone: "the node was initialized, and we would leave its taint for now",

@@ -175,7 +175,7 @@ function planStep(
     case "unknown":
       return issue(openQuestion(machine.because));
     case "named":
-      return issue(openQuestion({ code: "Conflict", message: `${machine.id} is looked at first` }));
+      return issue(openQuestion({ code: "Conflict", message: `${machine.id} is checked first` }));
     case "ready":
       break;
   }

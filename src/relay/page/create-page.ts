@@ -108,7 +108,7 @@ ${COLUMNS.map(({ title, legend }) => html`<dt>${title}</dt><dd>${legend}</dd>\n`
 `;
 
 function describePlatform(platform: PlatformState | undefined): string | Markup {
-  if (platform === undefined) return "not looked at";
+  if (platform === undefined) return "not checked";
   if (platform.reachable) return "reachable";
   return html`<a id="platform" href="${RUNBOOKS}platform-unreachable">cannot be reached</a>: ${platform.message}`;
 }

@@ -82,7 +82,7 @@ const LEASE_WORDS = {
   withheld: "the sweep will do the work of this relay",
   missing: "apply infra/state, or the sweep lists the cluster every minute",
   forbidden: "give the relay the rights of infra/rbac, or the sweep lists the cluster every minute",
-  failed: "it is tried again",
+  failed: "the relay retries",
 } as const satisfies Record<Exclude<LeaseOutcome, "renewed">, string>;
 
 /** The sweep reads the same stop switch. */

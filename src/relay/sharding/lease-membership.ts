@@ -159,7 +159,7 @@ export function joinByLease(options: LeaseMembershipOptions): Membership {
     if (left === undefined || signal.aborted) return;
     const path = formatObjectPath(LEASES, { namespace, name: left.name });
     const body = { preconditions: { resourceVersion: left.version } };
-    // A failed deletion is tried again later.
+    // A failed deletion is retried later.
     await transport.send({ method: "DELETE", path, body, signal }).catch(() => undefined);
   }
 

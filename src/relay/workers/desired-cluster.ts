@@ -71,6 +71,6 @@ function describeQuarantine(quarantine: Quarantine | undefined, nowMs: number): 
   const inMs = quarantine.nextMs - nowMs;
   let when = "it waits for its turn, as other clusters in quarantine are being tried";
   if (quarantine.isRunning) when = "it is being tried in a worker of its own";
-  else if (inMs > 0) when = `it is tried again in ${Math.ceil(inMs / 1000)} s`;
+  else if (inMs > 0) when = `the relay retries in ${Math.ceil(inMs / 1000)} s`;
   return { code: "Quarantined", message: `what it sent has ended its worker repeatedly; ${when}` };
 }

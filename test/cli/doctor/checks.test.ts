@@ -331,7 +331,7 @@ test.each<[string, Check, World, CheckResult["outcome"], string, string?]>([
     cloudPermissions,
     { entry: SERVICES_ON, diagnosis: {} },
     "skipped",
-    "memory has none that are looked at",
+    "memory has none that doctor checks",
   ],
   ["an existing network", cloudNetwork, { diagnosis: {} }, "ok", "3 instances"],
   [

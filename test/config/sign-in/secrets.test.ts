@@ -144,19 +144,19 @@ describeWithPart("moto", "secrets by reference", (program) => {
 
   test.each<[string, string, () => Promise<SecretReference>, RegExp]>([
     [
-      "a secret that is not there",
+      "a secret that was not found",
       "SecretNotFound",
       async () => ({ secretsManager: "none" }),
-      /the secret none of Secrets Manager is not there/,
+      /the secret none of Secrets Manager was not found/,
     ],
     [
-      "a parameter that is not there",
+      "a parameter that was not found",
       "SecretNotFound",
       async () => ({ ssmParameter: "/none" }),
-      /the SSM parameter \/none is not there/,
+      /the SSM parameter \/none was not found/,
     ],
     [
-      "a file that is not there",
+      "a file that was not found",
       "SecretNotFound",
       async () => ({ file: "/none" }),
       /\/none cannot be read \(ENOENT\)/,
@@ -166,7 +166,7 @@ describeWithPart("moto", "secrets by reference", (program) => {
       "a secret of another region",
       "SecretNotFound",
       async () => ({ ...(await put("secretsManager", SECRET)).from, region: "us-east-1" }),
-      /is not there/,
+      /was not found/,
     ],
     [
       "a secret scheduled for deletion",

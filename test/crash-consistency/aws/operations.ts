@@ -80,7 +80,7 @@ function operationsOf({ name, annotations, cloud = {}, others }: Kind): Operatio
     ),
     of("other annotations", ({ objects }) => objects.merge(buildAnnotationsPatch(others))),
     of(
-      "annotations taken away",
+      "annotations removed",
       ({ objects }) =>
         objects.merge(
           buildAnnotationsPatch(Object.fromEntries(Object.keys(others).map((key) => [key, null]))),

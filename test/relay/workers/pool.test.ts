@@ -168,11 +168,11 @@ describe("a cluster that ends its worker twice", () => {
     await died(3);
     await waitUntilTrue(
       "the message",
-      () => statusOf("bad")?.failure?.message.includes("tried again") === true,
+      () => statusOf("bad")?.failure?.message.includes("retries in") === true,
     );
     expect(statusOf("bad")).toMatchObject({
       ready: false,
-      failure: { code: "Quarantined", message: expect.stringMatching(/tried again in \d s$/) },
+      failure: { code: "Quarantined", message: expect.stringMatching(/retries in \d s$/) },
       configurationFault: undefined,
     });
     expect(said("Quarantined").map(({ cluster, deaths }) => [cluster, deaths])).toEqual([

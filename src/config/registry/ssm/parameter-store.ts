@@ -76,7 +76,7 @@ const OTHER = "see the network, the region and the identity of this process";
 const REMEDIES: Readonly<Record<string, string>> = {
   AccessDeniedException: "allow the action on the path to the identity of this process",
   ThrottlingException:
-    "the account asks SSM for more than its quota, by default 40 requests a second of GetParameter, GetParameters and GetParametersByPath together; it is asked again, less often; raise it with the service setting /ssm/parameter-store/high-throughput-enabled",
+    "the account asks SSM for more than its quota, by default 40 requests a second of GetParameter, GetParameters and GetParametersByPath together; the requests are retried less often; raise it with the service setting /ssm/parameter-store/high-throughput-enabled",
   CredentialsProviderError: "give this process credentials of AWS",
   ExpiredTokenException: "renew the credentials of this process",
   UnrecognizedClientException: "renew the credentials of this process",

@@ -120,7 +120,7 @@ function tidyShared(
   );
 }
 
-/** Seconds until a resource that the cloud still holds is tried again. */
+/** Seconds until the deletion of a resource that the cloud still holds is retried. */
 export const LEFT_SECONDS = 60;
 
 /** Why the orphans found are not proven; undefined when they are. */

@@ -24,9 +24,12 @@ export function toSecretError(
   if (name === "CredentialsProviderError")
     return new SecretError("NoAwsCredentials", `${what}: this process has no credentials of AWS; ${CHAIN}`);
   if (MISSING.has(name))
-    return new SecretError("SecretNotFound", `${what} is not there (${words}); ${needs}`);
+    return new SecretError("SecretNotFound", `${what} was not found (${words}); ${needs}`);
   if (isCodeIn(THROTTLED, name))
-    return new SecretError(unavailable, `${what}: AWS has too many requests (${words}); it is tried again`);
+    return new SecretError(
+      unavailable,
+      `${what}: AWS has too many requests (${words}); the request is retried`,
+    );
   if (name === UNAUTHORIZED || DENIED.has(name) || KEY_REFUSED.has(name))
     return new SecretError(denied, `${what} is refused by AWS (${words}); ${needs}`);
   const todo =

@@ -110,7 +110,7 @@ async function readProvenGroups(
   if (interfaces.kind === "fault") return interfaces;
   const instanceIds = [...new Set(interfaces.value.flatMap((each) => getAttachedInstance(each) ?? []))];
   if (instanceIds.length > MAX_INSTANCES)
-    return fault("Unavailable", `security groups: more than ${MAX_INSTANCES} instances, not looked at`);
+    return fault("Unavailable", `security groups: more than ${MAX_INSTANCES} instances, not checked`);
   const instances = await describeByIds(instanceIds, read);
   if (instances.kind === "fault") return instances;
   const clusterInstanceIds = new Set(
