@@ -12,8 +12,8 @@ import { spreadRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
 import { listUsedTargetGroups } from "#clouds/aws/load-balancers/network/target-groups.ts";
 import {
   chooseTargets,
-  deregisterTargets,
-  registerTargets,
+  planTargetDeregistration,
+  planTargetRegistration,
 } from "#clouds/aws/load-balancers/network/targets.ts";
 import { getTargetInstanceId } from "#clouds/aws/load-balancers/select-target.ts";
 import type { AwsLoadBalancerState, TargetGroupState } from "#clouds/aws/load-balancers/state.ts";
@@ -72,8 +72,8 @@ function planNetworkTargets(
     context,
   );
   // If no instance is shown, registered ones stay.
-  const deregistrations = ids.length === 0 ? [] : deregisterTargets(groups, ids);
-  return [...registerTargets(groups, ids), ...deregistrations, ...spreadRules(ids, context)];
+  const deregistrations = ids.length === 0 ? [] : planTargetDeregistration(groups, ids);
+  return [...planTargetRegistration(groups, ids), ...deregistrations, ...spreadRules(ids, context)];
 }
 
 function planClassicTargets({ service, nodes }: LoadBalancerQuestion, context: ClassicContext): FollowPlan {

@@ -79,7 +79,7 @@ export function changeClassic(change: ClassicChange, classic: ClassicLoadBalance
       afterSeconds: 5,
     };
   const warnings = [...desired.warnings, ...instances.warnings, ...(rules.value ?? [])];
-  return { kind: "settled", ingress: [{ hostname }], ...buildTargetWait(instances.awaited), warnings };
+  return { kind: "settled", ingress: [{ hostname }], ...buildTargetWait(instances.awaitedNodes), warnings };
 }
 
 /** A load balancer during a change, and the actions so far. */

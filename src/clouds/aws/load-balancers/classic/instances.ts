@@ -12,7 +12,7 @@ import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
 export interface DesiredInstances {
   readonly ids: readonly string[];
   /** Names of nodes whose instances AWS does not show yet, or shows without the cluster's tag. */
-  readonly awaited: readonly string[];
+  readonly awaitedNodes: readonly string[];
   readonly warnings: readonly Issue[];
 }
 
@@ -32,15 +32,15 @@ export function chooseInstances(
   )
     return buildLabelsUnknownIssue();
   const ids = new Set<string>();
-  const awaited: string[] = [];
+  const awaitedNodes: string[] = [];
   for (const node of question.nodes) {
     const id = getTargetInstanceId(node);
     if (id === undefined || !hasLabels(node.labels, labels)) continue;
     const instance = Object.hasOwn(state.vpc.instances, id) ? state.vpc.instances[id] : undefined;
-    if (instance === undefined) awaited.push(node.name);
+    if (instance === undefined) awaitedNodes.push(node.name);
     else if (!ENDED_STATES.has(instance.state)) ids.add(id);
   }
-  if (ids.size <= MAX_INSTANCES) return { ids: [...ids].sort(), awaited, warnings: [] };
+  if (ids.size <= MAX_INSTANCES) return { ids: [...ids].sort(), awaitedNodes, warnings: [] };
   const registered = listRegisteredInstances(state.classic);
   const ranked = [...ids]
     .sort()
@@ -51,7 +51,7 @@ export function chooseInstances(
     allowed: `at most ${MAX_INSTANCES} nodes; ${formatAnnotationName("target-node-labels")} chooses among them`,
     detail: `${MAX_INSTANCES} of ${ids.size} instances are targets`,
   };
-  return { ids: ranked.slice(0, MAX_INSTANCES).sort(), awaited, warnings: [tooMany] };
+  return { ids: ranked.slice(0, MAX_INSTANCES).sort(), awaitedNodes, warnings: [tooMany] };
 }
 
 /** Registers missing instances, then deregisters those that are no longer targets. */

@@ -21,7 +21,8 @@ import type {
 import type { LoadBalancerAction } from "#core/service/model.ts";
 
 /**
- * Returns the state after an action of ELBv2, as far as its answer shows; other actions leave it unchanged.
+ * Returns the state after a successful ELBv2 action, from its request and AWS's answer. Other actions leave the
+ * state unchanged.
  */
 export function applyNetworkResult(
   state: AwsLoadBalancerState,
@@ -44,12 +45,12 @@ export function applyNetworkResult(
     case "elbv2:SetSecurityGroups": {
       const { SecurityGroups } = getRequest(action, "elbv2:SetSecurityGroups");
       const { SecurityGroupIds = SecurityGroups ?? [] } = toPartial<SetSecurityGroupsOutput>(result);
-      return updateBalancer(state, { SecurityGroups: SecurityGroupIds });
+      return updateDescription(state, { SecurityGroups: SecurityGroupIds });
     }
     case "elbv2:SetSubnets": {
       const { IpAddressType, EnablePrefixForIpv6SourceNat } = getRequest(action, "elbv2:SetSubnets");
       const answer = toPartial<SetSubnetsOutput>(result);
-      return updateBalancer(state, {
+      return updateDescription(state, {
         ...omitUndefined({ IpAddressType, EnablePrefixForIpv6SourceNat }),
         ...omitUndefined({
           AvailabilityZones: answer.AvailabilityZones,
@@ -59,7 +60,7 @@ export function applyNetworkResult(
     }
     case "elbv2:SetIpAddressType": {
       const { IpAddressType } = getRequest(action, "elbv2:SetIpAddressType");
-      return updateBalancer(
+      return updateDescription(
         state,
         omitUndefined({
           IpAddressType: toPartial<SetIpAddressTypeOutput>(result).IpAddressType ?? IpAddressType,
@@ -68,7 +69,7 @@ export function applyNetworkResult(
     }
     case "elbv2:ModifyLoadBalancerAttributes": {
       const { Attributes } = getRequest(action, "elbv2:ModifyLoadBalancerAttributes");
-      return updateNetwork(state, (network) => ({
+      return updateLoadBalancerState(state, (network) => ({
         ...network,
         attributes: { ...network.attributes, ...toPairs(Attributes) },
       }));
@@ -88,7 +89,7 @@ export function applyNetworkResult(
       const { Tags } = getRequest(action, "elbv2:CreateListener");
       if (listener === undefined) return state;
       return updateAttachments(
-        updateNetwork(state, (network) => ({
+        updateLoadBalancerState(state, (network) => ({
           ...network,
           listeners: [...network.listeners, { listener, tags: toPairs(Tags) }],
         })),
@@ -98,7 +99,7 @@ export function applyNetworkResult(
       const { ListenerArn, ...changed } = getRequest(action, "elbv2:ModifyListener");
       const [answer] = toPartial<ModifyListenerOutput>(result).Listeners ?? [];
       return updateAttachments(
-        updateNetwork(state, (network) => ({
+        updateLoadBalancerState(state, (network) => ({
           ...network,
           listeners: network.listeners.map((each) =>
             each.listener.ListenerArn === ListenerArn
@@ -111,7 +112,7 @@ export function applyNetworkResult(
     case "elbv2:DeleteListener": {
       const { ListenerArn } = getRequest(action, "elbv2:DeleteListener");
       return updateAttachments(
-        updateNetwork(state, (network) => ({
+        updateLoadBalancerState(state, (network) => ({
           ...network,
           listeners: network.listeners.filter(({ listener }) => listener.ListenerArn !== ListenerArn),
         })),
@@ -170,7 +171,7 @@ export function applyNetworkResult(
   }
 }
 
-/** Actions carry JSON; the table of requests gives each name its type. */
+/** Returns the request of an action, with the type that `AwsRequests` gives its name. */
 function getRequest<Name extends AwsActionName>(action: LoadBalancerAction, _name: Name): AwsRequests[Name] {
   return action.parameters as unknown as AwsRequests[Name];
 }
@@ -180,18 +181,18 @@ function toPartial<Answer>(result: unknown): Partial<Answer> {
   return typeof result === "object" && result !== null ? result : {};
 }
 
-function updateNetwork(
+function updateLoadBalancerState(
   state: AwsLoadBalancerState,
   change: (network: NetworkLoadBalancerState) => NetworkLoadBalancerState,
 ): AwsLoadBalancerState {
   return state.network === undefined ? state : { ...state, network: change(state.network) };
 }
 
-function updateBalancer(
+function updateDescription(
   state: AwsLoadBalancerState,
   changed: NetworkLoadBalancerState["loadBalancer"],
 ): AwsLoadBalancerState {
-  return updateNetwork(state, (network) => ({
+  return updateLoadBalancerState(state, (network) => ({
     ...network,
     loadBalancer: { ...network.loadBalancer, ...changed },
   }));
@@ -213,16 +214,19 @@ function updateTags(
   arns: readonly string[],
   change: (tags: Pairs) => Pairs,
 ): AwsLoadBalancerState {
-  const tagResource = <Of extends { readonly tags: Pairs }>(resource: Of, arn: string | undefined): Of =>
+  const tagResource = <Resource extends { readonly tags: Pairs }>(
+    resource: Resource,
+    arn: string | undefined,
+  ): Resource =>
     arn !== undefined && arns.includes(arn) ? { ...resource, tags: change(resource.tags) } : resource;
   const targetGroups = state.targetGroups.map((each) => tagResource(each, each.group.TargetGroupArn));
-  return updateNetwork({ ...state, targetGroups }, (network) => ({
+  return updateLoadBalancerState({ ...state, targetGroups }, (network) => ({
     ...tagResource(network, network.loadBalancer.LoadBalancerArn),
     listeners: network.listeners.map((each) => tagResource(each, each.listener.ListenerArn)),
   }));
 }
 
-/** Derives the used target groups from the load balancer's listeners. */
+/** Updates `LoadBalancerArns` of the target groups from the load balancer's listeners. */
 function updateAttachments(state: AwsLoadBalancerState): AwsLoadBalancerState {
   const arn = state.network?.loadBalancer.LoadBalancerArn;
   if (arn === undefined) return state;
@@ -258,6 +262,6 @@ function toPairs(list: readonly Partial<Tag>[] = []): Pairs {
   return Object.fromEntries(list.flatMap(({ Key, Value = "" }) => (Key ? [[Key, Value]] : [])));
 }
 
-function omitUndefined<Of extends object>(fields: Of): Of {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Of;
+function omitUndefined<Fields extends object>(fields: Fields): Fields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields;
 }

@@ -1,12 +1,12 @@
 import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import {
-  ATTRIBUTE_DEFAULTS,
   buildAttributeTag,
   getTargetGroupArn,
   type MatchedPort,
   parseAttributeTag,
   SET_ATTRIBUTES,
+  TARGET_GROUP_ATTRIBUTE_DEFAULTS,
 } from "#clouds/aws/load-balancers/network/target-groups.ts";
 import type { NetworkLoadBalancerState, Pairs } from "#clouds/aws/load-balancers/state.ts";
 import { buildServiceTags, planTagChanges, toTagList } from "#clouds/aws/load-balancers/tags.ts";
@@ -16,13 +16,13 @@ import type { LoadBalancerAction } from "#core/service/model.ts";
  * Plans changes of load balancer attributes that differ from the desired ones; an attribute that AWS does not
  * show has its default.
  */
-export function changeAttributes(
+export function planAttributeChanges(
   { loadBalancer, attributes }: NetworkLoadBalancerState,
   { desired, name }: NetworkContext,
 ): readonly LoadBalancerAction[] {
   if (attributes === undefined) return [];
   const changed = Object.entries(desired.attributes).filter(
-    ([key, value]) => (attributes[key] ?? BALANCER_DEFAULTS[key]) !== value,
+    ([key, value]) => (attributes[key] ?? LOAD_BALANCER_ATTRIBUTE_DEFAULTS[key]) !== value,
   );
   if (changed.length === 0) return [];
   return [
@@ -39,7 +39,7 @@ export function changeAttributes(
  * attributes; afterwards only the new ones. So a later run completes an interrupted change. For the same
  * reason, obsolete tags are removed before the tag `ADDED_TAGS` changes.
  */
-export function changeTargetGroups(
+export function planTargetGroupAttributes(
   matched: readonly MatchedPort[],
   { desired, owner }: NetworkContext,
 ): readonly LoadBalancerAction[] {
@@ -48,11 +48,11 @@ export function changeTargetGroups(
     const { group, tags, attributes } = state;
     const arn = getTargetGroupArn(group);
     const recorded = Object.fromEntries(
-      parseAttributeTag(tags).map((key) => [key, ATTRIBUTE_DEFAULTS[key] ?? ""]),
+      parseAttributeTag(tags).map((key) => [key, TARGET_GROUP_ATTRIBUTE_DEFAULTS[key] ?? ""]),
     );
     const desiredAttributes = { ...recorded, ...desired.targetGroupAttributes };
     const changed = Object.entries(desiredAttributes).filter(
-      ([key, value]) => (attributes[key] ?? ATTRIBUTE_DEFAULTS[key]) !== value,
+      ([key, value]) => (attributes[key] ?? TARGET_GROUP_ATTRIBUTE_DEFAULTS[key]) !== value,
     );
     const finalTag = buildAttributeTag(desired.targetGroupAttributes);
     const firstTag = changed.length === 0 ? finalTag : buildAttributeTag(desiredAttributes);
@@ -79,10 +79,10 @@ export function changeTargetGroups(
 }
 
 /**
- * Plans tags of the load balancer and of listeners that stay; obsolete tags are removed before the tag that
- * records them changes.
+ * Plans tags of the load balancer and of listeners that stay. Obsolete tags are removed before the tag
+ * `ADDED_TAGS` changes.
  */
-export function changeTags(
+export function planServiceTags(
   { loadBalancer, tags }: NetworkLoadBalancerState,
   listeners: NetworkLoadBalancerState["listeners"],
   { owner }: NetworkContext,
@@ -100,8 +100,8 @@ export function changeTags(
   });
 }
 
-/** AWS's defaults. */
-const BALANCER_DEFAULTS: Pairs = {
+/** AWS's defaults of the load balancer attributes that `buildAttributes` sets. */
+const LOAD_BALANCER_ATTRIBUTE_DEFAULTS: Pairs = {
   "load_balancing.cross_zone.enabled": "false",
   "access_logs.s3.enabled": "false",
   "access_logs.s3.bucket": "",

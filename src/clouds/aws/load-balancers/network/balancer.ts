@@ -15,8 +15,8 @@ export interface BalancerChange extends PlanPart {
 
 type PlacedPlacement = Extract<Placement, { readonly kind: "placed" }>;
 
-/** Creates the load balancer itself. */
-export function createBalancer(
+/** Returns the action that creates the load balancer itself. */
+export function planBalancerCreation(
   { mappings, families }: PlacedPlacement,
   groupIds: readonly string[],
   { name, owner, desired }: NetworkContext,
@@ -35,10 +35,10 @@ export function createBalancer(
 }
 
 /**
- * Changes an existing load balancer as far as possible: it adds zones, and enables or disables IPv6.
+ * Plans possible changes of an existing load balancer: adds zones, and enables or disables IPv6.
  * Differences that AWS cannot change, or only with an interruption, stay and are reported.
  */
-export function changeBalancer(
+export function planBalancerChange(
   { loadBalancer, listeners }: NetworkLoadBalancerState,
   placement: PlacedPlacement,
   { name, desired, state }: NetworkContext,

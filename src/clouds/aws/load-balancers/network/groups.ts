@@ -111,8 +111,8 @@ function planManaged(context: NetworkContext, families: Families): PlanResult<st
   );
 }
 
-/** Attaches the planned groups to a load balancer, unless it has exactly these. */
-export function attachGroups(
+/** Returns the action that attaches the planned groups to a load balancer, unless it has exactly these. */
+export function planGroupAttachment(
   groups: Extract<FrontendGroups, { readonly kind: "planned" }>,
   { state, name }: NetworkContext,
 ): readonly LoadBalancerAction[] {

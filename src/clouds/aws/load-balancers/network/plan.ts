@@ -3,14 +3,14 @@ import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/rea
 import { getIdentity } from "#clouds/aws/load-balancers/configuration.ts";
 import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
 import {
-  changeAttributes,
-  changeTags,
-  changeTargetGroups,
+  planAttributeChanges,
+  planServiceTags,
+  planTargetGroupAttributes,
 } from "#clouds/aws/load-balancers/network/attributes.ts";
 import {
   type BalancerChange,
-  changeBalancer,
-  createBalancer,
+  planBalancerChange,
+  planBalancerCreation,
 } from "#clouds/aws/load-balancers/network/balancer.ts";
 import {
   buildNameTakenIssue,
@@ -19,9 +19,9 @@ import {
 } from "#clouds/aws/load-balancers/network/context.ts";
 import { readNetwork } from "#clouds/aws/load-balancers/network/desired-state.ts";
 import {
-  attachGroups,
   hasFrontendGroups,
   planFrontendGroups,
+  planGroupAttachment,
 } from "#clouds/aws/load-balancers/network/groups.ts";
 import { planListeners } from "#clouds/aws/load-balancers/network/listeners.ts";
 import { planRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
@@ -29,20 +29,20 @@ import { IPV4 } from "#clouds/aws/load-balancers/network/ports.ts";
 import { planRemoval } from "#clouds/aws/load-balancers/network/remove.ts";
 import { type Placement, placeBalancer } from "#clouds/aws/load-balancers/network/subnets.ts";
 import {
-  createTargetGroups,
   getTargetGroupArn,
   listOwnTargetGroups,
   listUsedTargetGroups,
   type MatchedPort,
   matchPorts,
-  modifyTargetGroups,
+  planTargetGroupChanges,
+  planTargetGroupCreation,
 } from "#clouds/aws/load-balancers/network/target-groups.ts";
 import {
   checkLabels,
   chooseTargets,
-  deregisterTargets,
   getTargetRules,
-  registerTargets,
+  planTargetDeregistration,
+  planTargetRegistration,
 } from "#clouds/aws/load-balancers/network/targets.ts";
 import { isNameForeign } from "#clouds/aws/load-balancers/ownership.ts";
 import { buildTargetWait } from "#clouds/aws/load-balancers/select-target.ts";
@@ -98,8 +98,8 @@ function planCreation(question: LoadBalancerQuestion, context: NetworkContext): 
   const matched = matchPorts(resolved);
   return act("Creating", "the network load balancer does not exist yet", [
     ...groups.actions,
-    ...(groups.ids === undefined ? [] : [createBalancer(placement, groups.ids, resolved)]),
-    ...createTargetGroups(matched, resolved),
+    ...(groups.ids === undefined ? [] : [planBalancerCreation(placement, groups.ids, resolved)]),
+    ...planTargetGroupCreation(matched, resolved),
     ...(rules.kind === "act" ? rules.actions : []),
   ]);
 }
@@ -117,7 +117,7 @@ function planChange(
   const resolved: NetworkContext = { ...context, desired: { ...context.desired, families } };
   const change: BalancerChange =
     placement.kind === "placed"
-      ? changeBalancer(balancer, placement, resolved)
+      ? planBalancerChange(balancer, placement, resolved)
       : { actions: [], isAfterListeners: false };
   const groups = planFrontendGroups(resolved, families);
   const planned =
@@ -137,18 +137,18 @@ function planChange(
     sharedSecurityGroupId: isShared ? planned.sharedId : undefined,
   };
   const rules = planRules(targets.ids, trafficSource, resolved);
-  const attach = attachGroups(planned, resolved);
+  const attach = planGroupAttachment(planned, resolved);
   const isFullyObserved = balancer.attributes !== undefined;
   const found = matched.flatMap(({ group }) => group ?? []);
   const serving = isFullyObserved ? found : [...new Set([...found, ...listUsedTargetGroups(resolved)])];
-  const register = registerTargets(serving, targets.ids);
-  const deregister = deregisterTargets(serving, targets.ids);
+  const register = planTargetRegistration(serving, targets.ids);
+  const deregister = planTargetDeregistration(serving, targets.ids);
   const ruleActions = rules.kind === "act" ? rules.actions : [];
   // Nodes allow the load balancer's new security groups before it loses a group that they allow now.
   const rulesBeforeAttach = attach.length === 0 ? [] : ruleActions.filter(isIngressRule);
   const allActions = [
     ...planned.actions,
-    ...createTargetGroups(matched, resolved),
+    ...planTargetGroupCreation(matched, resolved),
     ...(change.isAfterListeners ? [] : change.actions),
     ...rulesBeforeAttach,
     ...attach,
@@ -159,15 +159,15 @@ function planChange(
     ...listeners.modify,
     ...(change.isAfterListeners && matched.every(({ group }) => group !== undefined) ? change.actions : []),
     ...deregister,
-    ...modifyTargetGroups(matched, resolved),
+    ...planTargetGroupChanges(matched, resolved),
     ...ruleActions.filter((each) => !rulesBeforeAttach.includes(each)),
-    ...changeTargetGroups(matched, resolved),
+    ...planTargetGroupAttributes(matched, resolved),
     ...listeners.remove,
     ...planTargetGroupRemoval(matched, listeners.used, resolved),
-    ...changeTags(balancer, listeners.keptListeners, resolved),
+    ...planServiceTags(balancer, listeners.keptListeners, resolved),
     // AWS may reject attributes for a while, or until the S3 bucket for access logs is repaired. So everything
     // that clients' traffic depends on comes first.
-    ...changeAttributes(balancer, resolved),
+    ...planAttributeChanges(balancer, resolved),
     ...planSecurityGroupRemoval(planned.obsolete, resolved),
   ];
   // Only targets were observed, or no valid placement exists: update targets and node rules, leave the rest
@@ -186,7 +186,7 @@ function planChange(
   return {
     kind: "settled",
     ingress: [{ hostname: loadBalancer.DNSName }],
-    ...buildTargetWait(targets.awaited),
+    ...buildTargetWait(targets.awaitedNodes),
     warnings: [
       ...resolved.desired.warnings,
       ...(placement.kind === "placed" ? placement.warnings : []),

@@ -68,8 +68,8 @@ export function matchPorts(context: NetworkContext): readonly MatchedPort[] {
   return desired.ports.map((port) => ({ port, group: found.get(port) }));
 }
 
-/** Creates the missing target groups of ports. */
-export function createTargetGroups(
+/** Returns the actions that create the missing target groups of ports. */
+export function planTargetGroupCreation(
   matched: readonly MatchedPort[],
   context: NetworkContext,
 ): readonly LoadBalancerAction[] {
@@ -116,9 +116,9 @@ export function createTargetGroups(
 }
 
 /**
- * Changes target groups in place as far as possible; the stock controller creates new ones for some changes.
+ * Plans changes of target groups in place as far as possible; the stock controller creates new ones for some changes.
  */
-export function modifyTargetGroups(
+export function planTargetGroupChanges(
   matched: readonly MatchedPort[],
   { desired }: NetworkContext,
 ): readonly LoadBalancerAction[] {
@@ -212,11 +212,13 @@ export function buildAttributeTag(attributes: Pairs): Pairs {
 
 /** Parses the names of attributes in the tag. */
 export function parseAttributeTag(tags: Pairs): readonly string[] {
-  return (tags[SET_ATTRIBUTES] ?? "").split(" ").filter((key) => Object.hasOwn(ATTRIBUTE_DEFAULTS, key));
+  return (tags[SET_ATTRIBUTES] ?? "")
+    .split(" ")
+    .filter((key) => Object.hasOwn(TARGET_GROUP_ATTRIBUTE_DEFAULTS, key));
 }
 
 /** AWS's defaults for target groups of instances. */
-export const ATTRIBUTE_DEFAULTS: Pairs = {
+export const TARGET_GROUP_ATTRIBUTE_DEFAULTS: Pairs = {
   "preserve_client_ip.enabled": "true",
   "proxy_protocol_v2.enabled": "false",
 };

@@ -20,9 +20,10 @@ import type { Issue, LoadBalancerAction, TargetNode } from "#core/service/model.
 export interface DesiredTargets {
   readonly ids: readonly string[];
   /**
-   * Names of nodes whose instances may become targets later: not visible yet, not tagged yet, or not running.
+   * Names of nodes whose instances may become targets later: not found, without the cluster's tag, pending, or
+   * stopped.
    */
-  readonly awaited: readonly string[];
+  readonly awaitedNodes: readonly string[];
   readonly warnings: readonly Issue[];
 }
 
@@ -49,7 +50,7 @@ export function getTargetRules({ desired }: NetworkContext): TargetRules {
 /**
  * Selects instances of nodes that can be targets now. AWS accepts only running ones. A stopped one stays
  * registered while its node exists, because it may start again. If there are more than AWS allows, registered
- * ones stay, and each Service takes others.
+ * instances have priority, and each Service chooses a different subset.
  */
 export function chooseTargets(
   nodes: readonly TargetNode[],
@@ -58,13 +59,13 @@ export function chooseTargets(
 ): DesiredTargets {
   const registered = listRegisteredIds(state);
   const nodeWarnings: Issue[] = [];
-  const awaited: string[] = [];
+  const awaitedNodes: string[] = [];
   const candidates = new Map<string, TargetInstance>();
   for (const node of nodes) {
     const id = getTargetInstanceId(node);
     if (id === undefined || !hasLabels(node.labels, rules.labels)) continue;
     const instance = Object.hasOwn(state.vpc.instances, id) ? state.vpc.instances[id] : undefined;
-    if (isAwaited(instance, registered.has(id))) awaited.push(node.name);
+    if (isAwaited(instance, registered.has(id))) awaitedNodes.push(node.name);
     if (instance === undefined || instance.state === "terminated") continue;
     if (rules.family === "ipv6" && instance.primaryIpv6 === undefined) {
       nodeWarnings.push(buildNoIPv6Issue(node));
@@ -74,12 +75,12 @@ export function chooseTargets(
   }
   const ids = limitTargets(candidates, registered, rules, name);
   const tooMany = ids.length < candidates.size ? [buildTooManyIssue(ids.length, candidates.size)] : [];
-  return { ids, awaited, warnings: [...nodeWarnings.slice(0, MAX_NODE_WARNINGS), ...tooMany] };
+  return { ids, awaitedNodes, warnings: [...nodeWarnings.slice(0, MAX_NODE_WARNINGS), ...tooMany] };
 }
 
 /**
- * Whether an instance may become a target later. One that AWS does not show, or that lacks the cluster's tag,
- * is unknown.
+ * Returns whether an instance may become a target later. Undefined, which means not found or without the
+ * cluster's tag, counts as awaited.
  */
 function isAwaited(instance: TargetInstance | undefined, isRegistered: boolean): boolean {
   if (instance === undefined) return true;
@@ -98,13 +99,13 @@ export function checkLabels(nodes: readonly TargetNode[], { desired }: NetworkCo
   };
 }
 
-/** Registers the missing targets of a target group. */
-export function registerTargets(
+/** Returns the actions that register missing targets with each target group. */
+export function planTargetRegistration(
   groups: readonly TargetGroupState[],
   ids: readonly string[],
 ): readonly LoadBalancerAction[] {
   return groups.flatMap((group) => {
-    const registered = new Set(group.targets.filter((each) => isAt(each, group)).map(({ Id }) => Id));
+    const registered = new Set(group.targets.filter((each) => hasGroupPort(each, group)).map(({ Id }) => Id));
     const missing = ids.filter((id) => !registered.has(id)).map((Id) => ({ Id, Port: group.group.Port }));
     const TargetGroupArn = getTargetGroupArn(group.group);
     return splitIntoChunks(missing, CHUNK_SIZE).map((Targets) =>
@@ -113,14 +114,14 @@ export function registerTargets(
   });
 }
 
-/** Deregisters instances that are no targets, or have another port. */
-export function deregisterTargets(
+/** Returns the actions that deregister instances that are not desired or have another port. */
+export function planTargetDeregistration(
   groups: readonly TargetGroupState[],
   ids: readonly string[],
 ): readonly LoadBalancerAction[] {
   const desiredIds: ReadonlySet<string | undefined> = new Set(ids);
   return groups.flatMap((group) => {
-    const extra = group.targets.filter((each) => !desiredIds.has(each.Id) || !isAt(each, group));
+    const extra = group.targets.filter((each) => !desiredIds.has(each.Id) || !hasGroupPort(each, group));
     const TargetGroupArn = getTargetGroupArn(group.group);
     return splitIntoChunks(extra, CHUNK_SIZE).map((targets) =>
       buildAction("elbv2:DeregisterTargets", TargetGroupArn, {
@@ -132,23 +133,25 @@ export function deregisterTargets(
 }
 
 /**
- * As many as the stock controller sends at once. AWS rejects a whole request because of one bad id, so fewer
- * are affected.
+ * Targets per request, as in the stock controller. AWS rejects a whole request because of one bad ID; a small
+ * request limits the damage.
  */
 const CHUNK_SIZE = 100;
 
 /**
- * AWS's quotas of targets: of a network load balancer per zone, or for all zones if it balances across zones;
- * in total; and of a target group. An instance counts once per target group.
+ * AWS's quota of targets per availability zone, or in total with cross-zone load balancing. An instance counts
+ * once per target group.
  */
 const MAX_IN_ZONE = 500;
+/** AWS's quota of targets per load balancer. An instance counts once per target group. */
 const MAX_IN_ALL = 3_000;
+/** AWS's quota of targets per target group. */
 const MAX_IN_GROUP = 1_000;
 
 /** The maximum number of warnings about single nodes. */
 const MAX_NODE_WARNINGS = 5;
 
-function isAt({ Port }: TargetDescription, { group }: TargetGroupState): boolean {
+function hasGroupPort({ Port }: TargetDescription, { group }: TargetGroupState): boolean {
   return Port === undefined || Port === group.Port;
 }
 
@@ -182,7 +185,10 @@ function limitTargets(
     .sort();
 }
 
-/** Computes the limit per zone that serves all zones: others use what a small zone does not need. */
+/**
+ * Returns the highest limit per zone with which all zones together stay within `maxInAll`. Large zones use the
+ * room that small zones leave.
+ */
 function computeEvenLimit(counts: readonly number[], maxInZone: number, maxInAll: number): number {
   let remaining = maxInAll;
   for (const [index, count] of counts.toSorted((one, other) => one - other).entries()) {
