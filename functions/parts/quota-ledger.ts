@@ -4,7 +4,7 @@ import { type CloudUsage, NO_CLOUD_USAGE } from "#core/report.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import { type HoldingsQuestion, HoldingsState } from "#core/service/holdings.ts";
 import {
-  getBounds,
+  getLimits,
   grantReservations,
   isQuotaBound,
   isUsable,
@@ -119,8 +119,8 @@ export function createReservationLedger(nowMs: () => number): ReservationLedger 
     const known = states.get(cluster);
     const at = nowMs();
     if (!isUsable(known, at) || (isQuotaBound(settings) && known.quotas === undefined)) return undefined;
-    const bounds = getBounds(settings, known.quotas, accountClusters(claim));
-    const { reservations, state } = grantReservations(requests, known, { bounds, nowMs: at });
+    const limits = getLimits(settings, known.quotas, accountClusters(claim));
+    const { reservations, state } = grantReservations(requests, known, { limits, nowMs: at });
     keep(cluster, state);
     return reservations;
   }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Observation } from "#core/capability.ts";
 import {
   type Amounts,
-  LOAD_BALANCER_COUNT,
+  LOAD_BALANCERS_KEY,
   type ReservationRequest,
 } from "#core/service/load-balancer-quota.ts";
 import { createReservationLedger, type ReservationClaim } from "#functions/parts/quota-ledger.ts";
@@ -38,7 +38,7 @@ function world(count: number, max = 4) {
     uids.map((uid) => ({
       uid,
       created: "2026-01-01T00:00:00Z",
-      amounts: { [LOAD_BALANCER_COUNT]: 1, [KIND]: 1 },
+      amounts: { [LOAD_BALANCERS_KEY]: 1, [KIND]: 1 },
     }));
   const claimOf = (
     settings: ReservationClaim["settings"],
@@ -85,7 +85,7 @@ describe("a ledger of places", () => {
     for (let second = 0; second < 30; second += 1) {
       expect(await claim("a")).toMatchObject({
         granted: new Set(),
-        rejected: new Map([["a", { name: LOAD_BALANCER_COUNT, bound: 4 }]]),
+        rejected: new Map([["a", { name: LOAD_BALANCERS_KEY, limit: 4 }]]),
       });
       pass(1_000);
     }
@@ -165,7 +165,7 @@ describe("a ledger of places", () => {
       const { state, claimOf, pass } = world(2);
       state.quotas = { [KIND]: 20 };
       expect(await claimOf({}, 10, "a")).toMatchObject({
-        rejected: new Map([["a", { name: KIND, bound: 2 }]]),
+        rejected: new Map([["a", { name: KIND, limit: 2 }]]),
       });
       pass(60_000);
       expect(await claimOf({}, undefined, "a")).toMatchObject({ granted: new Set() });

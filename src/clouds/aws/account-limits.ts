@@ -6,7 +6,7 @@ import { CLASSIC_KIND, NETWORK_KIND } from "#clouds/aws/load-balancers/measure.t
 import { createReader, readAllPages } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { ok } from "#clouds/outcome.ts";
-import { type Amounts, LISTENER_COUNT } from "#core/service/load-balancer-quota.ts";
+import { type Amounts, LISTENERS_KEY } from "#core/service/load-balancer-quota.ts";
 
 /** Requests to Elastic Load Balancing that `doctor` and the default of `loadBalancers.max` need. */
 export const ACCOUNT_LIMIT_READS = {
@@ -102,7 +102,7 @@ const UNKNOWN_MS = 600_000;
 const NAMES = {
   [NETWORK_KIND]: "network-load-balancers",
   [CLASSIC_KIND]: "classic-load-balancers",
-  [LISTENER_COUNT]: "target-groups",
+  [LISTENERS_KEY]: "target-groups",
 } as const;
 
 /**

@@ -23,7 +23,7 @@ import {
   retryUnanswered,
 } from "#core/service/issue-decisions.ts";
 import {
-  LOAD_BALANCER_COUNT,
+  LOAD_BALANCERS_KEY,
   measureReservation,
   type ReservationRequest,
 } from "#core/service/load-balancer-quota.ts";
@@ -132,7 +132,7 @@ function buildReservationRequest(
   const { settings } = context;
   const { question } = phase.desired;
   const amounts = measureReservation(question, answer.state, { model, settings });
-  const isNew = amounts?.[LOAD_BALANCER_COUNT] !== undefined;
+  const isNew = amounts?.[LOAD_BALANCERS_KEY] !== undefined;
   if (amounts === undefined || (isNew && phase.needsQuota === true)) return undefined;
   if (model.planStep(question, answer.state, settings).kind !== "act") return undefined;
   const { uid, creationTimestamp: created } = object.metadata;

@@ -11,10 +11,10 @@ import { ensureLoadBalancer, finishService } from "#core/service/ensure.ts";
 import { type Retry, rejectWithIssue, retryUnanswered, toReason } from "#core/service/issue-decisions.ts";
 import { IN_PROGRESS, LIMIT_REACHED } from "#core/service/issues.ts";
 import {
-  LISTENER_COUNT,
-  LOAD_BALANCER_COUNT,
+  LISTENERS_KEY,
+  LOAD_BALANCERS_KEY,
   measureReservation,
-  type ReachedBound,
+  type ReachedLimit,
 } from "#core/service/load-balancer-quota.ts";
 import type { Issue, LoadBalancerAnswer, LoadBalancerModel } from "#core/service/model.ts";
 import { getIngress } from "#core/service/needs-work.ts";
@@ -156,10 +156,10 @@ function waitForReservation(
   const reference = toReference(SERVICES, service);
   if (reached === undefined) return retry(reference, QUOTA_PENDING, QUOTA_RETRY_SECONDS);
   // A load balancer that serves stays, and follows the nodes.
-  if (reached.name === LISTENER_COUNT)
+  if (reached.name === LISTENERS_KEY)
     return rejectService(service, { desired, issue: createPortLimitIssue(reached) }, facts);
   const because =
-    reached.name === LOAD_BALANCER_COUNT ? createLimitReason(reached.bound) : createShareReason(reached);
+    reached.name === LOAD_BALANCERS_KEY ? createLimitReason(reached.limit) : createShareReason(reached);
   return retry(reference, because, 60, [LIMIT]);
 }
 
@@ -230,13 +230,13 @@ const QUOTA_PENDING: Reason = {
   message: "the cluster's load balancers are counted anew before another one is made",
 };
 
-function createPortLimitIssue({ bound }: ReachedBound): Issue {
-  const detail = `the load balancers of the cluster may have ${bound} ports together (loadBalancers.maxPorts)`;
+function createPortLimitIssue({ limit }: ReachedLimit): Issue {
+  const detail = `the load balancers of the cluster may have ${limit} ports together (loadBalancers.maxPorts)`;
   return { code: "TooManyClusterPorts", detail };
 }
 
-function createShareReason({ name, bound }: ReachedBound): Reason {
-  const message = `the cluster may have ${bound} of ${name}, its share of the account's quota; set loadBalancers.max to let it have more`;
+function createShareReason({ name, limit }: ReachedLimit): Reason {
+  const message = `the cluster may have ${limit} of ${name}, its share of the account's quota; set loadBalancers.max to let it have more`;
   return { code: LIMIT_REACHED, message };
 }
 

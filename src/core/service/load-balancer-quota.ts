@@ -10,9 +10,10 @@ import type { Settings } from "#core/settings.ts";
  *
  * A function remembers its last listing within its own process, and sees other processes' work only in the
  * cloud. So it creates load balancers only if its listing, such as the audit's, is at most ten minutes
- * old. On a fresh listing a process grants half of what is free, because a relay has two invocations of a cluster
- * at a time. On an older listing it grants a sixteenth, because many processes may exist, and then lists again. The
- * first Service on a new listing may take all free listeners.
+ * old. On a listing younger than two seconds, a process grants at most half of the free amount: a relay runs two
+ * Service invocations of a cluster at a time. On an older listing it grants at most a sixteenth, because many
+ * processes may exist. It lists again if a request is still open. The first Service on a new listing may take
+ * all free listeners.
  */
 export interface ReservationState {
   /** When the listing began, in milliseconds of the state owner's clock. */
@@ -28,14 +29,14 @@ export interface ReservationState {
   readonly quotas?: Amounts | undefined;
 }
 
-/** Amounts of limited resources, by `LOAD_BALANCER_COUNT`, `LISTENER_COUNT`, or the `kind` of a holding. */
+/** Amounts of limited resources, by `LOAD_BALANCERS_KEY`, `LISTENERS_KEY`, or the `kind` of a holding. */
 export type Amounts = Readonly<Record<string, number>>;
 
-/** The amount of load balancers of every kind. */
-export const LOAD_BALANCER_COUNT = "load balancers";
+/** The key under which `Amounts` counts load balancers of all kinds. */
+export const LOAD_BALANCERS_KEY = "load balancers";
 
-/** The amount of listeners of all load balancers. */
-export const LISTENER_COUNT = "listeners";
+/** The key under which `Amounts` counts listeners of all load balancers. */
+export const LISTENERS_KEY = "listeners";
 
 /** The amounts granted to one Service. */
 interface Grant {
@@ -60,9 +61,9 @@ export type Reservations =
        * Requests that exceed a limit, by uid. Requests that are neither granted nor rejected wait for the next
        * listing.
        */
-      readonly rejected: ReadonlyMap<string, ReachedBound>;
+      readonly rejected: ReadonlyMap<string, ReachedLimit>;
     }
-  /** The cloud did not answer the listing. */
+  /** The listing failed. */
   | {
       readonly kind: "unknown";
       readonly code: "Throttled" | "Unavailable" | "Aborted" | "Denied";
@@ -72,17 +73,20 @@ export type Reservations =
   | { readonly kind: "uncounted" };
 
 /** A limit that leaves no room for a Service. */
-export interface ReachedBound {
+export interface ReachedLimit {
   /** The limited resource: a key of `Amounts`. */
   readonly name: string;
-  readonly bound: number;
+  readonly limit: number;
 }
 
 /** How long a listing is valid. */
-const LISTED_MS = 600_000;
-/** The minimum time between two listings; `FULL_MS` applies when nothing is free. */
-const FRESH_MS = 2_000;
-const FULL_MS = 10_000;
+const LISTING_LIFETIME_MS = 600_000;
+/**
+ * A listing younger than this is fresh: it is not repeated, and grants up to half of the free amount.
+ */
+const FRESH_LISTING_MS = 2_000;
+/** The minimum time between two listings if every open request exceeds a limit. */
+const FULL_RETRY_MS = 10_000;
 /** The longest time until a cloud's listing shows what was created. */
 const VISIBILITY_MS = 60_000;
 
@@ -110,15 +114,18 @@ export function listReservations(
 }
 
 function countAmounts({ kind, listeners = 0 }: Holding): Amounts {
-  return { [LOAD_BALANCER_COUNT]: 1, [kind]: 1, [LISTENER_COUNT]: listeners };
+  return { [LOAD_BALANCERS_KEY]: 1, [kind]: 1, [LISTENERS_KEY]: listeners };
 }
 
-/** Returns the granted amounts that no listing shows yet: listeners may appear later than their load balancer. */
+/**
+ * Returns the granted amounts that a listing may not show yet. Listeners granted to an existing load balancer stay
+ * reserved for the whole `VISIBILITY_MS`, because the listing does not tell old listeners from new ones.
+ */
 function countHidden(granted: Amounts, visibleHolding: Holding | undefined): Amounts {
   if (visibleHolding === undefined) return granted;
-  const isNew = granted[LOAD_BALANCER_COUNT] !== undefined;
-  const listeners = (granted[LISTENER_COUNT] ?? 0) - (isNew ? (visibleHolding.listeners ?? 0) : 0);
-  return listeners > 0 ? { [LISTENER_COUNT]: listeners } : {};
+  const isNew = granted[LOAD_BALANCERS_KEY] !== undefined;
+  const listeners = (granted[LISTENERS_KEY] ?? 0) - (isNew ? (visibleHolding.listeners ?? 0) : 0);
+  return listeners > 0 ? { [LISTENERS_KEY]: listeners } : {};
 }
 
 /**
@@ -129,25 +136,25 @@ export function isQuotaBound({ max }: LoadBalancerLimits): boolean {
 }
 
 /** Returns a cluster's limit for each resource; a missing key means no limit. */
-export function getBounds(settings: LoadBalancerLimits, quotas: Amounts = {}, accountClusters = 1): Amounts {
-  const bounds: Record<string, number> = {
-    [LOAD_BALANCER_COUNT]: limitLoadBalancers(settings),
-    [LISTENER_COUNT]: limitListeners(settings),
+export function getLimits(settings: LoadBalancerLimits, quotas: Amounts = {}, accountClusters = 1): Amounts {
+  const limits: Record<string, number> = {
+    [LOAD_BALANCERS_KEY]: limitLoadBalancers(settings),
+    [LISTENERS_KEY]: limitListeners(settings),
   };
   for (const [name, quota] of isQuotaBound(settings) ? Object.entries(quotas) : []) {
-    if (name === LISTENER_COUNT && settings.maxPorts !== undefined) continue;
+    if (name === LISTENERS_KEY && settings.maxPorts !== undefined) continue;
     // If the account has more clusters than quota, each cluster still gets one: the cloud rejects the excess.
     const share = Math.min(quota, Math.max(1, Math.floor(quota / Math.max(1, accountClusters))));
-    bounds[name] = Math.min(bounds[name] ?? share, share);
+    limits[name] = Math.min(limits[name] ?? share, share);
   }
-  return bounds;
+  return limits;
 }
 
 /** Grants as many requests as a listing allows, older Services first, and counts them in the state. */
 export function grantReservations(
   requests: readonly ReservationRequest[],
   state: ReservationState,
-  { bounds, nowMs }: { readonly bounds: Amounts; readonly nowMs: number },
+  { limits, nowMs }: { readonly limits: Amounts; readonly nowMs: number },
 ): {
   readonly reservations: Extract<Reservations, { readonly kind: "counted" }>;
   readonly state: ReservationState;
@@ -156,21 +163,21 @@ export function grantReservations(
   const grantedSince = sumAmounts(
     [...grants.values()].filter(({ atMs }) => atMs >= state.atMs).map(({ amounts }) => amounts),
   );
-  const isFresh = isWithin(nowMs - state.atMs, FRESH_MS);
+  const isFresh = isWithin(nowMs - state.atMs, FRESH_LISTING_MS);
   const getRemaining = (name: string, used: Amounts): number => {
-    const free = Math.max(0, (bounds[name] ?? Number.POSITIVE_INFINITY) - (state.inUse[name] ?? 0));
+    const free = Math.max(0, (limits[name] ?? Number.POSITIVE_INFINITY) - (state.inUse[name] ?? 0));
     const spent = used[name] ?? 0;
     if (!isFresh) return Math.floor(free / 16) - spent;
-    return spent === 0 && name === LISTENER_COUNT ? free : Math.ceil(free / 2) - spent;
+    return spent === 0 && name === LISTENERS_KEY ? free : Math.ceil(free / 2) - spent;
   };
   let used = grantedSince;
   const granted = new Set<string>();
-  const rejected = new Map<string, ReachedBound>();
+  const rejected = new Map<string, ReachedLimit>();
   for (const { uid, amounts: needed } of requests.toSorted(compareAge)) {
     const earlierGrant = grants.get(uid)?.amounts ?? {};
     const additional = subtractAmounts(needed, earlierGrant);
     const amounts = Object.entries(additional);
-    const reached = findReachedBound(amounts);
+    const reached = findReachedLimit(amounts);
     if (reached !== undefined) rejected.set(uid, reached);
     if (reached !== undefined || amounts.some(([name, amount]) => amount > getRemaining(name, used)))
       continue;
@@ -181,37 +188,37 @@ export function grantReservations(
   }
   return { reservations: { kind: "counted", granted, rejected }, state: { ...state, grants } };
 
-  function findReachedBound(amounts: readonly (readonly [string, number])[]): ReachedBound | undefined {
+  function findReachedLimit(amounts: readonly (readonly [string, number])[]): ReachedLimit | undefined {
     for (const [name, amount] of amounts) {
-      const bound = bounds[name];
-      if (bound === undefined) continue;
-      if (amount > bound - (state.inUse[name] ?? 0) - (grantedSince[name] ?? 0)) return { name, bound };
+      const limit = limits[name];
+      if (limit === undefined) continue;
+      if (amount > limit - (state.inUse[name] ?? 0) - (grantedSince[name] ?? 0)) return { name, limit };
     }
     return undefined;
   }
 }
 
-/** Returns whether waiting requests need a new listing; `isFull` means that this one has no room for any of them. */
+/** Returns whether open requests need a new listing. `isFull`: every open request exceeds a limit. */
 export function needsListing(
   state: ReservationState | undefined,
   { isFull, nowMs }: { readonly isFull: boolean; readonly nowMs: number },
 ): boolean {
   if (state === undefined) return true;
-  return !isWithin(nowMs - state.atMs, isFull ? FULL_MS : FRESH_MS);
+  return !isWithin(nowMs - state.atMs, isFull ? FULL_RETRY_MS : FRESH_LISTING_MS);
 }
 
 /** Returns whether a listing is recent enough to grant reservations. */
 export function isUsable(state: ReservationState | undefined, nowMs: number): state is ReservationState {
-  return state !== undefined && isWithin(nowMs - state.atMs, LISTED_MS);
+  return state !== undefined && isWithin(nowMs - state.atMs, LISTING_LIFETIME_MS);
 }
 
-/** A holding may be a part of a load balancer, such as its security group. */
+/** Returns whether a holding is a whole load balancer, not a part such as a security group. */
 function isLoadBalancer({ kind, isPart }: Holding): boolean {
   return isPart === undefined && kind.endsWith("load balancer");
 }
 
-function isHoldingForUid(uid: string, { id, uid: begin }: Holding): boolean {
-  return uid === id || (begin !== undefined && uid.replaceAll("-", "").startsWith(begin));
+function isHoldingForUid(uid: string, { id, uid: uidPrefix }: Holding): boolean {
+  return uid === id || (uidPrefix !== undefined && uid.replaceAll("-", "").startsWith(uidPrefix));
 }
 
 function compareAge(one: ReservationRequest, other: ReservationRequest): number {
@@ -219,7 +226,7 @@ function compareAge(one: ReservationRequest, other: ReservationRequest): number 
   return a < b ? -1 : 1;
 }
 
-/** A clock that was set back does not make a listing newer. */
+/** Returns whether a duration is below a limit. A negative one, after the clock was set back, is not. */
 function isWithin(ms: number, limitMs: number): boolean {
   return ms >= 0 && ms < limitMs;
 }
@@ -238,7 +245,7 @@ function subtractAmounts(needed: Amounts, granted: Amounts): Amounts {
 
 /**
  * Returns how many load balancers and listeners the Service needs in addition to those that the cloud shows.
- * Returns undefined if it needs no more, or if the cloud's model cannot measure them.
+ * Returns undefined if it needs no more. Without the model's `measure` it counts load balancers only.
  */
 export function measureReservation(
   question: LoadBalancerQuestion,
@@ -249,8 +256,8 @@ export function measureReservation(
   const { kind, missingListeners = 0 } = model.measure?.(question, observed) ?? {};
   if (isVisible && missingListeners === 0) return undefined;
   return {
-    ...(isVisible ? {} : { [LOAD_BALANCER_COUNT]: 1 }),
+    ...(isVisible ? {} : { [LOAD_BALANCERS_KEY]: 1 }),
     ...(isVisible || kind === undefined ? {} : { [kind]: 1 }),
-    ...(missingListeners === 0 ? {} : { [LISTENER_COUNT]: missingListeners }),
+    ...(missingListeners === 0 ? {} : { [LISTENERS_KEY]: missingListeners }),
   };
 }

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DoneWrite } from "#core/controller.ts";
 import { createServiceController } from "#core/service/controller.ts";
-import { LISTENER_COUNT, LOAD_BALANCER_COUNT } from "#core/service/load-balancer-quota.ts";
+import { LISTENERS_KEY, LOAD_BALANCERS_KEY } from "#core/service/load-balancer-quota.ts";
 import type { TargetNode } from "#core/service/model.ts";
 import { needsWork } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
@@ -95,22 +95,22 @@ describe("a reservation request", () => {
     [
       "a load balancer, its kind and its listeners",
       NEW,
-      { [LOAD_BALANCER_COUNT]: 1, [NETWORK]: 1, [LISTENER_COUNT]: 2 },
+      { [LOAD_BALANCERS_KEY]: 1, [NETWORK]: 1, [LISTENERS_KEY]: 2 },
     ],
     [
       "no listeners for a load balancer without any",
       { ...NEW, size: { ...SIZE, missingListeners: 0 } },
-      { [LOAD_BALANCER_COUNT]: 1, [NETWORK]: 1 },
+      { [LOAD_BALANCERS_KEY]: 1, [NETWORK]: 1 },
     ],
     [
       "only the load balancer on a cloud that reports no sizes",
       { shows: false },
-      { [LOAD_BALANCER_COUNT]: 1 },
+      { [LOAD_BALANCERS_KEY]: 1 },
     ],
     [
       "only the missing listeners of a visible load balancer",
       { ...NEW, shows: true },
-      { [LISTENER_COUNT]: 2 },
+      { [LISTENERS_KEY]: 2 },
     ],
   ])("requests %s", async (_, script, amounts) => {
     const { uid, creationTimestamp: created } = buildService().metadata;
@@ -145,7 +145,7 @@ describe("a reservation request", () => {
 
   test.each<[string, boolean, readonly object[]]>([
     ["is not made for a new load balancer", false, []],
-    ["is made for the listeners of a visible load balancer", true, [{ amounts: { [LISTENER_COUNT]: 2 } }]],
+    ["is made for the listeners of a visible load balancer", true, [{ amounts: { [LISTENERS_KEY]: 2 } }]],
   ])("%s, for a stock controller's Service in a cluster at its maximum", async (_, shows, expected) => {
     const stock = buildService({ status: { loadBalancer: { ingress: [{ hostname: HOSTNAME }] } } });
     const settings = { ...SETTINGS, loadBalancers: { ...SETTINGS.loadBalancers, max: 0 } };

@@ -3,9 +3,9 @@ import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contrac
 import type { Decision } from "#core/decision.ts";
 import { applyOperations } from "#core/json-patch.ts";
 import {
-  LISTENER_COUNT,
-  LOAD_BALANCER_COUNT,
-  type ReachedBound,
+  LISTENERS_KEY,
+  LOAD_BALANCERS_KEY,
+  type ReachedLimit,
   type Reservations,
 } from "#core/service/load-balancer-quota.ts";
 import type { Issue, LoadBalancerQuestion, LoadBalancerStep } from "#core/service/model.ts";
@@ -376,10 +376,10 @@ describe("a Service whose load balancer counts against a quota", () => {
     granted: new Set(uids),
     rejected: new Map(),
   });
-  const reach = (bound: ReachedBound): Reservations => ({
+  const reach = (limit: ReachedLimit): Reservations => ({
     kind: "counted",
     granted: new Set(),
-    rejected: new Map([["uid-web", bound]]),
+    rejected: new Map([["uid-web", limit]]),
   });
   const CREATED = { kind: "change", because: { code: "PutUp" } };
   const LIMITED = { kind: "retry", afterSeconds: 60, events: [{ code: "LoadBalancerLimit" }] };
@@ -404,7 +404,7 @@ describe("a Service whose load balancer counts against a quota", () => {
     ],
     [
       "is not created at the cluster's limit of load balancers",
-      reach({ name: LOAD_BALANCER_COUNT, bound: 5 }),
+      reach({ name: LOAD_BALANCERS_KEY, limit: 5 }),
       {
         ...LIMITED,
         because: {
@@ -415,7 +415,7 @@ describe("a Service whose load balancer counts against a quota", () => {
     ],
     [
       "is not created at the cluster's share of a quota",
-      reach({ name: NETWORK, bound: 12 }),
+      reach({ name: NETWORK, limit: 12 }),
       {
         ...LIMITED,
         because: {
@@ -426,7 +426,7 @@ describe("a Service whose load balancer counts against a quota", () => {
     ],
     [
       "is refused at the cluster's limit of ports",
-      reach({ name: LISTENER_COUNT, bound: 50 }),
+      reach({ name: LISTENERS_KEY, limit: 50 }),
       {
         kind: "retry",
         afterSeconds: 30,
@@ -442,7 +442,7 @@ describe("a Service whose load balancer counts against a quota", () => {
   test("follows the nodes while the cluster's limit of ports refuses more of them", async () => {
     const asked = buildContext({
       related: buildRelated([{ name: "b", providerID: "i-b" }], [], "501"),
-      reservations: reach({ name: LISTENER_COUNT, bound: 50 }),
+      reservations: reach({ name: LISTENERS_KEY, limit: 50 }),
     });
     const ports = [{ protocol: "TCP" as const, port: 81, nodePort: 30_081 }];
     const object = { ...SERVED, spec: { ...SERVED.spec, ports } };

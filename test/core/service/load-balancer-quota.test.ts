@@ -3,11 +3,11 @@ import { describe, expect, test } from "vitest";
 import type { Holding } from "#core/service/holdings.ts";
 import {
   type Amounts,
-  getBounds,
+  getLimits,
   grantReservations,
   isUsable,
-  LISTENER_COUNT,
-  LOAD_BALANCER_COUNT,
+  LISTENERS_KEY,
+  LOAD_BALANCERS_KEY,
   listReservations,
   needsListing,
   type ReservationRequest,
@@ -17,9 +17,9 @@ import type { LoadBalancerLimits } from "#core/service/settings.ts";
 import { checkProperty } from "#test/core/check-property.ts";
 
 const NOW = 1_000_000_000;
-const ONE: Amounts = { [LOAD_BALANCER_COUNT]: 1 };
-const atMost = (max: number): Amounts => ({ [LOAD_BALANCER_COUNT]: max });
-const heldIn = ({ inUse: held }: ReservationState): number => held[LOAD_BALANCER_COUNT] ?? 0;
+const ONE: Amounts = { [LOAD_BALANCERS_KEY]: 1 };
+const atMost = (max: number): Amounts => ({ [LOAD_BALANCERS_KEY]: max });
+const heldIn = ({ inUse: held }: ReservationState): number => held[LOAD_BALANCERS_KEY] ?? 0;
 const balancers = (count: number, kind = "network load balancer"): Holding[] =>
   Array.from({ length: count }, (_, number) => ({
     kind,
@@ -66,7 +66,7 @@ describe("reservations for load balancers", () => {
   ])("grant %s", (_, held, max, ageMs, granted, isFull) => {
     const asked = requests(granted === 40 ? 40 : 100);
     const { reservations: places } = grantReservations(asked, listed(held), {
-      bounds: atMost(max),
+      limits: atMost(max),
       nowMs: NOW + ageMs,
     });
     expect([places.granted.size, places.rejected.size]).toEqual([granted, isFull ? asked.length : 0]);
@@ -78,15 +78,15 @@ describe("reservations for load balancers", () => {
       { uid: young, created: "2026-02-01T00:00:00Z", amounts: ONE },
       { uid: old, created: "2026-01-01T00:00:00Z", amounts: ONE },
     ];
-    const first = grantReservations(asked, listed(9), { bounds: atMost(10), nowMs: NOW });
+    const first = grantReservations(asked, listed(9), { limits: atMost(10), nowMs: NOW });
     expect([...first.reservations.granted]).toEqual(["old"]);
-    const again = grantReservations(asked, first.state, { bounds: atMost(10), nowMs: NOW + 1_000 });
+    const again = grantReservations(asked, first.state, { limits: atMost(10), nowMs: NOW + 1_000 });
     expect([...again.reservations.granted]).toEqual(["old"]);
   });
 
   test("hold a grant until a listing can show it, and no longer", () => {
     const { state } = grantReservations(requests(2, "a0000000-0000-0000-0000"), listed(0), {
-      bounds: atMost(4),
+      limits: atMost(4),
       nowMs: NOW,
     });
     expect(heldIn(listReservations([], state, NOW + 59_000))).toBe(2);
@@ -100,7 +100,7 @@ describe("reservations for load balancers", () => {
   test("do not hold a grant longer because it is requested again", () => {
     const asked = requests(1);
     const grantAt = (state: ReservationState, ms: number): ReservationState =>
-      grantReservations(asked, state, { bounds: atMost(4), nowMs: NOW + ms }).state;
+      grantReservations(asked, state, { limits: atMost(4), nowMs: NOW + ms }).state;
     const state = grantAt(grantAt(listed(0), 0), 50_000);
     expect(heldIn(listReservations([], state, NOW + 60_000))).toBe(0);
   });
@@ -141,7 +141,7 @@ describe("reservations for load balancers", () => {
         const isOld = !isUsable(known, nowMs) || needsListing(known, { isFull: heldIn(known) >= max, nowMs });
         const state = isOld ? listReservations(balancers(made.size), known, nowMs) : known;
         const { reservations: places, state: next } = grantReservations(wanted, state, {
-          bounds: atMost(max),
+          limits: atMost(max),
           nowMs,
         });
         states[process] = next;
@@ -155,49 +155,49 @@ describe("reservations for load balancers", () => {
 describe("the limits of a cluster", () => {
   const NETWORK = "network load balancer";
   const CLASSIC = "classic load balancer";
-  const QUOTAS = { [NETWORK]: 50, [CLASSIC]: 20, [LISTENER_COUNT]: 3_000 };
-  const bounds = (all: number, listeners: number, kinds: Amounts = {}): Amounts => ({
-    [LOAD_BALANCER_COUNT]: all,
-    [LISTENER_COUNT]: listeners,
+  const QUOTAS = { [NETWORK]: 50, [CLASSIC]: 20, [LISTENERS_KEY]: 3_000 };
+  const limits = (all: number, listeners: number, kinds: Amounts = {}): Amounts => ({
+    [LOAD_BALANCERS_KEY]: all,
+    [LISTENERS_KEY]: listeners,
     ...kinds,
   });
 
   test.each<[string, LoadBalancerLimits, Amounts | undefined, number | undefined, Amounts]>([
-    ["the defaults without configuration and quotas", {}, undefined, undefined, bounds(100, 1_000)],
-    ["the account's quotas", {}, QUOTAS, undefined, bounds(100, 1_000, { [NETWORK]: 50, [CLASSIC]: 20 })],
+    ["the defaults without configuration and quotas", {}, undefined, undefined, limits(100, 1_000)],
+    ["the account's quotas", {}, QUOTAS, undefined, limits(100, 1_000, { [NETWORK]: 50, [CLASSIC]: 20 })],
     [
       "a quarter of the quotas in a fleet of four clusters",
       {},
       QUOTAS,
       4,
-      bounds(100, 750, { [NETWORK]: 12, [CLASSIC]: 5 }),
+      limits(100, 750, { [NETWORK]: 12, [CLASSIC]: 5 }),
     ],
     [
       "at least one load balancer of each kind",
       {},
       QUOTAS,
       5_000,
-      bounds(100, 1, { [NETWORK]: 1, [CLASSIC]: 1 }),
+      limits(100, 1, { [NETWORK]: 1, [CLASSIC]: 1 }),
     ],
-    ["0 for a kind whose quota is 0", {}, { [CLASSIC]: 0 }, 3, bounds(100, 1_000, { [CLASSIC]: 0 })],
+    ["0 for a kind whose quota is 0", {}, { [CLASSIC]: 0 }, 3, limits(100, 1_000, { [CLASSIC]: 0 })],
     [
       "no more than 100 under a large quota",
       {},
       { [NETWORK]: 900 },
       1,
-      bounds(100, 1_000, { [NETWORK]: 900 }),
+      limits(100, 1_000, { [NETWORK]: 900 }),
     ],
-    ["loadBalancers.max as configured, whatever the quotas", { max: 200 }, QUOTAS, 4, bounds(200, 2_000)],
-    ["at least the ports of one network load balancer", { max: 2 }, undefined, undefined, bounds(2, 50)],
+    ["loadBalancers.max as configured, whatever the quotas", { max: 200 }, QUOTAS, 4, limits(200, 2_000)],
+    ["at least the ports of one network load balancer", { max: 2 }, undefined, undefined, limits(2, 50)],
     [
       "loadBalancers.maxPorts as configured",
       { maxPorts: 7 },
       QUOTAS,
       400,
-      bounds(100, 7, { [NETWORK]: 1, [CLASSIC]: 1 }),
+      limits(100, 7, { [NETWORK]: 1, [CLASSIC]: 1 }),
     ],
   ])("are %s", (_, settings, quotas, clusters, expected) => {
-    expect(getBounds(settings, quotas, clusters)).toEqual(expected);
+    expect(getLimits(settings, quotas, clusters)).toEqual(expected);
   });
 
   test("an exhausted kind leaves the other kind its quota", () => {
@@ -208,20 +208,20 @@ describe("the limits of a cluster", () => {
       amounts: { ...ONE, [kind]: 1 },
     }));
     const { reservations: places } = grantReservations(asked, state, {
-      bounds: getBounds({}, QUOTAS, 4),
+      limits: getLimits({}, QUOTAS, 4),
       nowMs: NOW,
     });
     expect([...places.granted]).toEqual([NETWORK]);
-    expect([...places.rejected]).toEqual([[CLASSIC, { name: CLASSIC, bound: 5 }]]);
+    expect([...places.rejected]).toEqual([[CLASSIC, { name: CLASSIC, limit: 5 }]]);
   });
 });
 
 describe("ports of all load balancers", () => {
-  const bounds = { [LISTENER_COUNT]: 20 };
+  const limits = { [LISTENERS_KEY]: 20 };
   const asking = (uid: string, listeners: number, isNew = false): ReservationRequest => ({
     uid,
     created: "2026-01-01T00:00:00Z",
-    amounts: { ...(isNew ? ONE : {}), [LISTENER_COUNT]: listeners },
+    amounts: { ...(isNew ? ONE : {}), [LISTENERS_KEY]: listeners },
   });
   const state = (listeners: number): ReservationState =>
     listReservations([{ kind: "load balancer", id: "a", name: "", listeners }], undefined, NOW);
@@ -235,7 +235,7 @@ describe("ports of all load balancers", () => {
     ["a sixteenth with a listing of five seconds ago", 4, 1, 5_000, "granted"],
   ])("$0: $4", (_, held, asked, ageMs, expected) => {
     const { reservations: places } = grantReservations([asking("b", asked)], state(held), {
-      bounds,
+      limits,
       nowMs: NOW + ageMs,
     });
     const outcome = places.granted.has("b") ? "granted" : places.rejected.has("b") ? "full" : "open";
@@ -244,29 +244,29 @@ describe("ports of all load balancers", () => {
 
   test("a second Service waits after a first one's grant, and nothing is granted twice to one", () => {
     const both = [asking("b", 12), asking("c", 5)];
-    const first = grantReservations(both, state(0), { bounds, nowMs: NOW });
+    const first = grantReservations(both, state(0), { limits, nowMs: NOW });
     expect([...first.reservations.granted]).toEqual(["b"]);
-    const again = grantReservations([asking("b", 12), asking("c", 9)], first.state, { bounds, nowMs: NOW });
+    const again = grantReservations([asking("b", 12), asking("c", 9)], first.state, { limits, nowMs: NOW });
     expect([...again.reservations.granted]).toEqual(["b"]);
     expect([...again.reservations.rejected.keys()]).toEqual(["c"]);
   });
 
   test("are reserved until a listing shows them, with their load balancer or later", () => {
     const { state: granted } = grantReservations([asking("a0000000", 6, true)], state(0), {
-      bounds,
+      limits,
       nowMs: NOW,
     });
     const heldWith = (listeners: number, ms = 1_000): number | undefined => {
       const shown = { kind: "load balancer", id: "a0000000", name: "", listeners };
-      return listReservations([shown], granted, NOW + ms).inUse[LISTENER_COUNT];
+      return listReservations([shown], granted, NOW + ms).inUse[LISTENERS_KEY];
     };
     expect([heldWith(0), heldWith(2), heldWith(6), heldWith(0, 60_000)]).toEqual([6, 6, 6, 0]);
   });
 
   test("of an existing load balancer are all reserved for a minute, besides those that a listing shows", () => {
-    const { state: granted } = grantReservations([asking("a0000000", 6)], state(0), { bounds, nowMs: NOW });
+    const { state: granted } = grantReservations([asking("a0000000", 6)], state(0), { limits, nowMs: NOW });
     const shown = { kind: "load balancer", id: "a0000000", name: "", listeners: 4 };
-    const heldAfter = (ms: number) => listReservations([shown], granted, NOW + ms).inUse[LISTENER_COUNT];
+    const heldAfter = (ms: number) => listReservations([shown], granted, NOW + ms).inUse[LISTENERS_KEY];
     expect([heldAfter(1_000), heldAfter(60_000)]).toEqual([10, 4]);
   });
 });
