@@ -145,7 +145,7 @@ export function startRelay(options: RelayOptions): Relay {
     const relay = startClusterRelay({
       cluster,
       clusterHash: cluster.hash,
-      transport: turns.take(transport),
+      transport: turns.wrapTransport(transport),
       // A small request with a deadline: it must not wait behind lists.
       lease: options.sendsHeartbeats === true ? transport : undefined,
       limiter,

@@ -118,7 +118,7 @@ function listAndSend(
   let events = 0;
   return sweepEverything({
     ...{ ...world, cluster, mode, minute, signal, giveUp },
-    transport: turns.take(transport),
+    transport: turns.wrapTransport(transport),
     // Nothing is late without an optional resource.
     watches: selectNeededWatches(cluster.controllers, watches, selectSettings(cluster)).filter(
       ({ isOptional }) => isOptional !== true,

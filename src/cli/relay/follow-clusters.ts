@@ -52,9 +52,9 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
     return one;
   }
 
-  function want(name: string, cluster: Cluster | undefined): void {
+  function setDesiredState(name: string, cluster: Cluster | undefined): void {
     const turn = keptOf(name)
-      .want(cluster)
+      .setDesiredState(cluster)
       .then(() => {
         if (turns.get(name) !== turn) return;
         turns.delete(name);
@@ -78,9 +78,9 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
     named = new Set([...clusters, ...faulty].flatMap(({ name }) => name ?? []));
     const isSureWhoIsMissing = faulty.every(({ name }) => name !== undefined);
     const missing = [...kept.keys()].filter((name) => !named.has(name));
-    for (const cluster of clusters) want(cluster.name, cluster);
+    for (const cluster of clusters) setDesiredState(cluster.name, cluster);
     for (const [name, entries] of Map.groupBy(faulty, (entry) => entry.name)) refuse(name, entries);
-    if (isSureWhoIsMissing) for (const name of missing) want(name, undefined);
+    if (isSureWhoIsMissing) for (const name of missing) setDesiredState(name, undefined);
   }
 
   function refuse(name: string | undefined, entries: readonly FaultyEntry[]): void {

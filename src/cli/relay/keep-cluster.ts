@@ -28,7 +28,7 @@ export interface RelayClusterKeeper {
    * Sets the cluster's entry; undefined if it has none any more. Resolves when that state is reached or
    * replaced.
    */
-  want(cluster: Cluster | undefined): Promise<void>;
+  setDesiredState(cluster: Cluster | undefined): Promise<void>;
   /** Reports that the entry is faulty; the previous state stays. */
   setEntryFault(fault: ConfigurationFault): void;
 }
@@ -113,7 +113,7 @@ export function keepCluster(
   }
 
   return {
-    want(cluster) {
+    setDesiredState(cluster) {
       wish.abort();
       wish = new AbortController();
       const signal = AbortSignal.any([wish.signal, options.signal]);

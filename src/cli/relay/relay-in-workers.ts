@@ -59,7 +59,7 @@ export interface RelayInWorkersOptions {
   readonly hasFallback?: boolean;
 }
 
-/** How long a function may still run after its permit was given: its timeout, and the time to start. */
+/** The maximum time from granting a permit to the end of its function: its timeout, and the time to start. */
 const LONGEST_INVOCATION_MS = FUNCTION_TIMEOUT_MS + 5_000;
 
 /**

@@ -90,7 +90,7 @@ export async function serve({
     random: Math.random,
     partOf: createQuotaPart(serving, shard),
   });
-  metrics.followGate(limiter.status);
+  metrics.followLimiter(limiter.status);
   const swept = mergeSweeps(metrics);
   const relay = startRelay({
     clusters,

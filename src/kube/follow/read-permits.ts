@@ -6,7 +6,7 @@ import type { Clock } from "#kube/follow/clock.ts";
 /** Limits concurrent large answers over several transports. */
 export interface ReadPermits {
   /** Wraps a transport so that `send` waits for a permit; `stream` and `close` are unchanged. */
-  take(transport: Transport): Transport;
+  wrapTransport(transport: Transport): Transport;
 }
 
 /** Answers read at a time; each is a page of up to 500 nodes, which takes several times its size to parse. */
@@ -42,17 +42,17 @@ export function createReadPermits(clock: Clock, atOnce = AT_ONCE): ReadPermits {
   }
 
   /** A caller that gives up while waiting, or finds too many waiting, gets an empty permit. */
-  async function turn(signal: AbortSignal | undefined): Promise<() => void> {
+  async function acquire(signal: AbortSignal | undefined): Promise<() => void> {
     const entered = await semaphore.acquire(signal === undefined ? NO_LIMIT : createAbortPatience(signal));
     return entered === "entered" ? begin() : () => {};
   }
 
   return {
-    take: (transport) => ({
+    wrapTransport: (transport) => ({
       stream: (request) => transport.stream(request),
       close: () => transport.close(),
       async send(request) {
-        const end = await turn(request.signal);
+        const end = await acquire(request.signal);
         try {
           return await transport.send(request);
         } finally {

@@ -86,7 +86,7 @@ export function createInvocationLimiter({
     if (canStart(asks, nowMs) && (waiter === called || !isPassed(asks, nowMs))) {
       called = undefined;
       waiting.delete(waiter);
-      return placeOf(asks, nowMs);
+      return beginInvocation(asks, nowMs);
     }
     waiting.set(waiter, asks);
     if (!isCalling) arm(asks, nowMs);
@@ -100,26 +100,34 @@ export function createInvocationLimiter({
     return false;
   }
 
-  function placeOf({ request, fn, account, cluster }: WaitingInvocation, beganMs: number): InvocationPermit {
-    const place = fn.begin(cluster.isSlowed(beganMs), beganMs);
+  function beginInvocation(
+    { request, fn, account, cluster }: WaitingInvocation,
+    beganMs: number,
+  ): InvocationPermit {
+    const functionPermit = fn.begin(cluster.isSlowed(beganMs), beganMs);
     if (cluster.inFlight() > 0) account.countBeyond(1);
-    const turn = cluster.begin(beganMs);
+    const clusterPermit = cluster.begin(beganMs);
     const share = account.quota.begin(request.floorShare, beganMs);
     let isOver = false;
-    const over = (end: InvocationEnd | undefined): void => {
+    const endInvocation = (end: InvocationEnd | undefined): void => {
       if (isOver) return;
       isOver = true;
       const nowMs = clock.now();
-      if (end === undefined) place.leave(nowMs);
-      else place.ended(end, nowMs);
+      if (end === undefined) functionPermit.leave(nowMs);
+      else functionPermit.ended(end, nowMs);
       // A loss while nothing can be reached says nothing about the cluster.
-      if (end === undefined || (end.code === "Unreachable" && platform.isOpen())) turn.leave();
-      else turn.ended(end, nowMs);
+      if (end === undefined || (end.code === "Unreachable" && platform.isOpen())) clusterPermit.leave();
+      else clusterPermit.ended(end, nowMs);
       if (cluster.inFlight() > 0) account.countBeyond(-1);
       account.quota.end(share, request.floorShare, end?.usage, nowMs);
       callWaiters();
     };
-    return { share, accountClusters: account.countSharing(), leave: () => over(undefined), ended: over };
+    return {
+      share,
+      accountClusters: account.countSharing(),
+      leave: () => endInvocation(undefined),
+      ended: endInvocation,
+    };
   }
 
   /** Calls each waiter in turn while there are permits. A waiter with more to send queues again. */

@@ -37,7 +37,7 @@ export interface RelayMetrics {
   /** Sets where the number of overdue nodes is read, in the process that sweeps. */
   followSweep(overdue: () => ReadonlyMap<string, number>): void;
   /** Sets where the invocation limiter's state is read, in the process that owns it. */
-  followGate(status: () => InvocationLimiterStatus): void;
+  followLimiter(status: () => InvocationLimiterStatus): void;
   /**
    * Sets where the controllers are read whose events this process handles itself because the platform fails.
    */
@@ -238,7 +238,7 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
         },
       });
     },
-    followGate: (limiter) => addLimiterMetrics(registers, limiter, defined),
+    followLimiter: (limiter) => addLimiterMetrics(registers, limiter, defined),
     followHome(isUnreadable) {
       new Gauge({
         ...defined({

@@ -11,13 +11,13 @@ export interface DesiredCluster {
   readonly name: string;
   cluster: Cluster | undefined;
   /** Counts changes of the desired state, so that an answer to an earlier one is ignored. */
-  turn: number;
+  generation: number;
   entryFault: ConfigurationFault | undefined;
   /** Whether it was followed before, so that its start is not logged. */
   isKnown: boolean;
   /** The worker that last received the cluster, if it lives. */
   worker: number | undefined;
-  toldTurn: number | undefined;
+  sentGeneration: number | undefined;
   /** Whether the cluster must end in its worker and start in another one. */
   isLeaving: boolean;
   /** The last status from its worker. */
@@ -31,11 +31,11 @@ export function createDesiredCluster(name: string): DesiredCluster {
   return {
     name,
     cluster: undefined,
-    turn: 0,
+    generation: 0,
     entryFault: undefined,
     isKnown: false,
     worker: undefined,
-    toldTurn: undefined,
+    sentGeneration: undefined,
     isLeaving: false,
     status: undefined,
     settled: () => {},
@@ -43,22 +43,22 @@ export function createDesiredCluster(name: string): DesiredCluster {
 }
 
 /** Records that no worker holds the cluster any more. */
-export function clearWorker(one: DesiredCluster): void {
-  one.worker = undefined;
-  one.toldTurn = undefined;
-  one.isLeaving = false;
-  one.status = undefined;
+export function clearWorker(cluster: DesiredCluster): void {
+  cluster.worker = undefined;
+  cluster.sentGeneration = undefined;
+  cluster.isLeaving = false;
+  cluster.status = undefined;
 }
 
 /** Returns the status of the cluster; undefined if unknown. */
 export function getDesiredClusterStatus(
-  one: DesiredCluster,
+  desired: DesiredCluster,
   quarantine: Quarantine | undefined,
   nowMs: number,
 ): FollowedCluster | undefined {
-  const { name, entryFault, status } = one;
+  const { name, entryFault, status } = desired;
   if (status !== undefined) return { ...status, configurationFault: entryFault ?? status.configurationFault };
-  if (one.cluster === undefined && one.worker === undefined)
+  if (desired.cluster === undefined && desired.worker === undefined)
     return entryFault === undefined ? undefined : createUnfollowedCluster(name, entryFault);
   return {
     ...createUnfollowedCluster(name, describeQuarantine(quarantine, nowMs)),
@@ -69,7 +69,7 @@ export function getDesiredClusterStatus(
 function describeQuarantine(quarantine: Quarantine | undefined, nowMs: number): ConfigurationFault {
   if (quarantine === undefined) return { code: "Starting", message: "its worker starts" };
   const inMs = quarantine.nextMs - nowMs;
-  let when = "it waits for its turn, as other clusters in quarantine are being tried";
+  let when = "it waits while other clusters in quarantine are being tried";
   if (quarantine.isRunning) when = "it is being tried in a worker of its own";
   else if (inMs > 0) when = `the relay retries in ${Math.ceil(inMs / 1000)} s`;
   return { code: "Quarantined", message: `what it sent has ended its worker repeatedly; ${when}` };

@@ -19,40 +19,40 @@ export interface MemberOptions {
   readonly spawn: Spawn;
   readonly limiter: InvocationLimiter;
   readonly clock: Clock;
-  /** How long a function may still run after its permit was given. */
+  /** The maximum time from granting a permit to the end of its function, in milliseconds. */
   readonly longestInvocationMs: number;
   readonly log: (line: LogLine) => void;
-  /** The platform's health, shared by all workers; without it workers do not use it. */
+  /** The platform's health, shared by all workers. If undefined, workers assume that the platform works. */
   readonly health?: Pick<ProcessPlatformHealth, "failed" | "answered" | "failing"> | undefined;
 }
 
 /** Callbacks from a member to its pool. */
 export interface MemberHandler {
-  settled(member: Member, message: Extract<FromWorker, { kind: "settled" }>): void;
-  status(member: Member, message: Extract<FromWorker, { kind: "status" }>): void;
-  drained(): void;
+  onSettled(member: Member, message: Extract<FromWorker, { kind: "settled" }>): void;
+  onStatus(member: Member, message: Extract<FromWorker, { kind: "status" }>): void;
+  onDrained(): void;
   /**
    * Called when a member ended unexpectedly; `culprit` is the cluster whose data it was handling, if known.
    */
-  died(member: Member, death: Death, culprit: string | undefined): void;
+  onDeath(member: Member, death: Death, culprit: string | undefined): void;
 }
 
 /** One worker of a pool, with the main thread's state for it. */
 export interface Member {
   readonly id: number;
   isReady(): boolean;
-  /** Returns whether nothing of it is in flight and nothing starts. */
+  /** Returns whether the worker has drained: it has nothing in flight and starts nothing. */
   isDrained(): boolean;
   /** Sends the desired state of a cluster. */
-  want(name: string, turn: number, cluster: Cluster | undefined, isKnown: boolean): void;
+  setDesiredState(name: string, generation: number, cluster: Cluster | undefined, isKnown: boolean): void;
   /** Sends what operators have stopped. */
   tellStops(read: StopsRead): void;
   drain(): void;
-  /** Sends which functions the platform does not run now. */
+  /** Sends the controllers whose functions currently fail on the platform. */
   tellHealth(): void;
   metrics(): Promise<Metrics>;
-  /** Called once a second. */
-  turn(): void;
+  /** Pings the worker, and ends it if it has been silent for too long. The pool calls it once a second. */
+  checkLiveness(): void;
   end(): Promise<void>;
 }
 
@@ -68,10 +68,10 @@ export function startMember(id: number, options: MemberOptions, handler: MemberH
       case "pong":
         break;
       case "settled":
-        handler.settled(member, message);
+        handler.onSettled(member, message);
         break;
       case "status":
-        handler.status(member, message);
+        handler.onStatus(member, message);
         break;
       case "log":
         for (const line of message.lines) options.log(line);
@@ -83,7 +83,7 @@ export function startMember(id: number, options: MemberOptions, handler: MemberH
         break;
       case "drained":
         isDrained = true;
-        handler.drained();
+        handler.onDrained();
         break;
       case "platform-failed":
         options.health?.failed(message.failure);
@@ -96,7 +96,7 @@ export function startMember(id: number, options: MemberOptions, handler: MemberH
     }
   }
 
-  function over(): void {
+  function closeChannels(): void {
     limiter.close();
     metrics.close();
   }
@@ -106,28 +106,28 @@ export function startMember(id: number, options: MemberOptions, handler: MemberH
     spawn: options.spawn,
     onMessage: receive,
     onDeath(death) {
-      over();
-      handler.died(member, death, death.handled === undefined ? undefined : names[death.handled]);
+      closeChannels();
+      handler.onDeath(member, death, death.handled === undefined ? undefined : names[death.handled]);
     },
   });
   const limiter = createLimiterServer({ ...options, send: worker.send });
-  const metrics = askMetrics(worker.send);
+  const metrics = createMetricsRequester(worker.send);
   const member: Member = {
     id,
     isReady: worker.isReady,
     isDrained: () => isDrained,
-    want(name, turn, cluster, isKnown) {
+    setDesiredState(name, generation, cluster, isKnown) {
       const known = names.indexOf(name);
       const index = known === -1 ? names.push(name) - 1 : known;
-      worker.send({ kind: "want", name, index, turn, cluster, isKnown });
+      worker.send({ kind: "desired-state", name, index, generation, cluster, isKnown });
     },
     tellStops: (read) => worker.send({ kind: "stops", read }),
     drain: () => worker.send({ kind: "drain" }),
     tellHealth: () => worker.send({ kind: "platform", failing: options.health?.failing() ?? [] }),
     metrics: () => metrics.ask(),
-    turn: () => worker.turn(),
+    checkLiveness: () => worker.checkLiveness(),
     end() {
-      over();
+      closeChannels();
       return worker.end();
     },
   };
@@ -136,7 +136,7 @@ export function startMember(id: number, options: MemberOptions, handler: MemberH
 }
 
 /** Requests one worker's metrics across threads. */
-interface MetricsAnswers {
+interface MetricsRequester {
   /** Resolves to the worker's current metrics; to the last known ones if it does not answer in time. */
   ask(): Promise<Metrics>;
   receive(id: number, metrics: Metrics): void;
@@ -144,36 +144,42 @@ interface MetricsAnswers {
   close(): void;
 }
 
-/** A scrape takes at most ten seconds by default, and a worker that reads a long list is not dead. */
+/**
+ * The wait for a worker's metrics. It is well below Prometheus's default scrape timeout of ten seconds. A worker
+ * that misses it may only be busy, so its last metrics are used.
+ */
 const TIMEOUT_MS = 1_500;
 
 /** Creates the requester; concurrent scrapes share one request. */
-export function askMetrics(send: (message: ToWorker) => void, timeoutMs = TIMEOUT_MS): MetricsAnswers {
-  let known: Metrics = [];
-  let asked = 0;
-  let asking: Promise<Metrics> | undefined;
-  let answered = (): void => {};
+export function createMetricsRequester(
+  send: (message: ToWorker) => void,
+  timeoutMs = TIMEOUT_MS,
+): MetricsRequester {
+  let lastMetrics: Metrics = [];
+  let requestId = 0;
+  let pendingRequest: Promise<Metrics> | undefined;
+  let finishRequest = (): void => {};
 
   return {
     ask() {
-      asking ??= new Promise<Metrics>((resolve) => {
-        asked += 1;
-        answered = () => {
+      pendingRequest ??= new Promise<Metrics>((resolve) => {
+        requestId += 1;
+        finishRequest = () => {
           clearTimeout(timer);
-          asking = undefined;
-          resolve(known);
+          pendingRequest = undefined;
+          resolve(lastMetrics);
         };
-        const timer = setTimeout(answered, timeoutMs);
-        send({ kind: "ask-metrics", id: asked });
+        const timer = setTimeout(finishRequest, timeoutMs);
+        send({ kind: "ask-metrics", id: requestId });
       });
-      return asking;
+      return pendingRequest;
     },
     receive(id, metrics) {
       // A late answer is still newer than the known values.
-      known = metrics;
-      if (id === asked) answered();
+      lastMetrics = metrics;
+      if (id === requestId) finishRequest();
     },
-    close: () => answered(),
+    close: () => finishRequest(),
   };
 }
 
@@ -190,13 +196,13 @@ interface LimiterServer {
 interface LimiterServerOptions {
   readonly limiter: InvocationLimiter;
   readonly clock: Clock;
-  /** How long a function may still run after its permit was given. */
+  /** The maximum time from granting a permit to the end of its function, in milliseconds. */
   readonly longestInvocationMs: number;
   readonly send: (message: LimiterToWorker) => void;
 }
 
 interface HeldPermit {
-  readonly place: InvocationPermit;
+  readonly permit: InvocationPermit;
   readonly quotaKey: string;
   readonly sinceMs: number;
 }
@@ -216,30 +222,30 @@ export function createLimiterServer({
     const spacingMs = limiter.spacingMs(quotaKey);
     if (spacingMs === (reported.get(quotaKey) ?? 0)) return;
     reported.set(quotaKey, spacingMs);
-    send({ kind: "gate-spacing", quotaKey, spacingMs });
+    send({ kind: "limiter-spacing", quotaKey, spacingMs });
   }
 
-  /** Ends the use of a permit in one of the two ways. */
-  function release(ticket: number, how: (place: InvocationPermit) => void): void {
-    const one = held.get(ticket);
+  /** Ends a held permit with `leave` or `ended`. Ignores an unknown ticket. */
+  function release(ticket: number, endPermit: (permit: InvocationPermit) => void): void {
+    const heldPermit = held.get(ticket);
     held.delete(ticket);
-    if (one === undefined) return;
-    how(one.place);
-    tellSpacing(one.quotaKey);
+    if (heldPermit === undefined) return;
+    endPermit(heldPermit.permit);
+    tellSpacing(heldPermit.quotaKey);
   }
 
-  function enter({ ticket, request }: Extract<LimiterFromWorker, { kind: "gate-enter" }>): void {
+  function enter({ ticket, request }: Extract<LimiterFromWorker, { kind: "limiter-enter" }>): void {
     const ask = (): void => {
-      const place = limiter.enter(request, ask);
-      if (place === undefined) {
+      const permit = limiter.enter(request, ask);
+      if (permit === undefined) {
         waiting.set(ticket, ask);
         return;
       }
       waiting.delete(ticket);
-      held.set(ticket, { place, quotaKey: request.quotaKey, sinceMs: clock.now() });
+      held.set(ticket, { permit, quotaKey: request.quotaKey, sinceMs: clock.now() });
       tellSpacing(request.quotaKey);
-      const { share, accountClusters } = place;
-      send({ kind: "gate-place", ticket, share, accountClusters });
+      const { share, accountClusters } = permit;
+      send({ kind: "limiter-permit", ticket, share, accountClusters });
     };
     ask();
   }
@@ -247,27 +253,27 @@ export function createLimiterServer({
   return {
     receive(message) {
       switch (message.kind) {
-        case "gate-enter":
+        case "limiter-enter":
           return enter(message);
-        case "gate-forget": {
+        case "limiter-forget": {
           const waiter = waiting.get(message.ticket);
           waiting.delete(message.ticket);
           if (waiter !== undefined) limiter.forget(waiter);
-          return release(message.ticket, (place) => place.leave());
+          return release(message.ticket, (permit) => permit.leave());
         }
-        case "gate-leave":
-          return release(message.ticket, (place) => place.leave());
-        case "gate-ended":
-          return release(message.ticket, (place) => place.ended(message.end));
+        case "limiter-leave":
+          return release(message.ticket, (permit) => permit.leave());
+        case "limiter-ended":
+          return release(message.ticket, (permit) => permit.ended(message.end));
       }
     },
     close() {
       for (const waiter of waiting.values()) limiter.forget(waiter);
       waiting.clear();
-      for (const { place, sinceMs } of held.values()) {
+      for (const { permit, sinceMs } of held.values()) {
         const durationMs = clock.now() - sinceMs;
         clock.after(Math.max(0, longestInvocationMs - durationMs), () =>
-          place.ended({
+          permit.ended({
             code: ABANDONED,
             refused: false,
             settleMs: 0,

@@ -8,13 +8,13 @@ import type { FollowedCluster } from "#relay/followed-cluster.ts";
 
 /** The main thread's messages to a worker; plain data, because they are copied. */
 export type ToWorker =
-  /** The desired state of a cluster; undefined removes it. The answer is `settled` with the same turn. */
+  /** The desired state of a cluster; undefined removes it. The answer is `settled` with the same generation. */
   | {
-      readonly kind: "want";
+      readonly kind: "desired-state";
       readonly name: string;
-      /** The index of the cluster in this worker, for `createHandling`. */
+      /** The index of the cluster in this worker, for `createHandledCluster`. */
       readonly index: number;
-      readonly turn: number;
+      readonly generation: number;
       readonly cluster: Cluster | undefined;
       /** Whether it was followed in another worker before, so that its start is not logged. */
       readonly isKnown: boolean;
@@ -27,7 +27,7 @@ export type ToWorker =
   | { readonly kind: "ask-metrics"; readonly id: number }
   /** Nothing new starts. The answer is `drained` when nothing is in flight. */
   | { readonly kind: "drain" }
-  /** The controllers whose functions the platform does not run now. */
+  /** The controllers whose functions currently fail on the platform. */
   | { readonly kind: "platform"; readonly failing: readonly string[] }
   /** Ends the worker. */
   | { readonly kind: "close" }
@@ -38,8 +38,8 @@ export type FromWorker =
   /** The worker has started. */
   | { readonly kind: "ready" }
   | { readonly kind: "pong" }
-  /** The desired state of that turn is reached, or was replaced. */
-  | { readonly kind: "settled"; readonly name: string; readonly turn: number }
+  /** The desired state of that generation is reached, or was replaced. */
+  | { readonly kind: "settled"; readonly name: string; readonly generation: number }
   /** Clusters whose status has changed, and clusters that are not followed any more. */
   | {
       readonly kind: "status";
@@ -62,8 +62,8 @@ export type Metrics = readonly MetricObjectWithValues<MetricValue<string>>[];
 /** The data that every worker starts with. */
 export interface WorkerStart {
   readonly id: number;
-  /** For `createHandling`. */
-  readonly handling: SharedArrayBuffer;
+  /** For `createHandledCluster`. */
+  readonly handledCluster: SharedArrayBuffer;
 }
 
 /**
@@ -71,21 +71,21 @@ export interface WorkerStart {
  * for a permit, and then that permit.
  */
 export type LimiterFromWorker =
-  | { readonly kind: "gate-enter"; readonly ticket: number; readonly request: PermitRequest }
+  | { readonly kind: "limiter-enter"; readonly ticket: number; readonly request: PermitRequest }
   /** The worker does not wait for the permit any more. */
-  | { readonly kind: "gate-forget"; readonly ticket: number }
+  | { readonly kind: "limiter-forget"; readonly ticket: number }
   /** The permit was not used. */
-  | { readonly kind: "gate-leave"; readonly ticket: number }
-  | { readonly kind: "gate-ended"; readonly ticket: number; readonly end: InvocationEnd };
+  | { readonly kind: "limiter-leave"; readonly ticket: number }
+  | { readonly kind: "limiter-ended"; readonly ticket: number; readonly end: InvocationEnd };
 
 /** The invocation limiter's answers to a worker. */
 export type LimiterToWorker =
-  | ({ readonly kind: "gate-place"; readonly ticket: number } & Pick<
+  | ({ readonly kind: "limiter-permit"; readonly ticket: number } & Pick<
       InvocationPermit,
       "share" | "accountClusters"
     >)
   /** The spacing between batches of an account, sent when it changes. */
-  | { readonly kind: "gate-spacing"; readonly quotaKey: string; readonly spacingMs: number };
+  | { readonly kind: "limiter-spacing"; readonly quotaKey: string; readonly spacingMs: number };
 
 /** A worker's messages about the platform: all workers together detect whether it fails. */
 type HealthFromWorker =

@@ -24,7 +24,7 @@ export interface PoolOptions extends Omit<MemberOptions, "clock"> {
   /** Uniform in [0, 1). */
   readonly random?: () => number;
   /** Milliseconds between two pings of every worker. */
-  readonly turnMs?: number;
+  readonly pingIntervalMs?: number;
 }
 
 /** A pool of workers in which clusters run. */
@@ -33,7 +33,7 @@ export interface Pool {
    * Sets the desired state of a cluster; undefined removes it. Resolves when that is reached or replaced. The
    * start of a `known` cluster is not logged.
    */
-  want(name: string, cluster: Cluster | undefined, known?: boolean): Promise<void>;
+  setDesiredState(name: string, cluster: Cluster | undefined, known?: boolean): Promise<void>;
   /** Sets what is wrong with a cluster's entry; its earlier desired state stays. */
   setEntryFault(name: string, fault: ConfigurationFault): void;
   /** Returns whether one cluster is ready, or all without a name. */
@@ -42,7 +42,7 @@ export interface Pool {
   /** Returns the number of running threads. */
   workers(): number;
   isQuarantined(name: string): boolean;
-  /** Tells all workers which functions the platform does not run now. */
+  /** Tells all workers the controllers whose functions currently fail on the platform. */
   tellHealth(): void;
   /** Resolves to each worker's metrics; to the last known ones if it does not answer in time. */
   metrics(): Promise<readonly Metrics[]>;
@@ -52,27 +52,33 @@ export interface Pool {
   close(): Promise<void>;
 }
 
-const TURN_MS = 1_000;
+const PING_INTERVAL_MS = 1_000;
 
 /** Creates a pool without clusters and workers. */
 export function createPool(options: PoolOptions): Pool {
-  const { log, stops, clock = systemClock, random = Math.random, turnMs = TURN_MS } = options;
+  const {
+    log,
+    stops,
+    clock = systemClock,
+    random = Math.random,
+    pingIntervalMs = PING_INTERVAL_MS,
+  } = options;
   const assignment = createAssignment({ workersFor: options.workersFor, random });
-  const wanted = new Map<string, DesiredCluster>();
+  const desiredClusters = new Map<string, DesiredCluster>();
   /** The clusters that the log reports as quarantined. */
   const confined = new Set<string>();
   const members = new Map<number, Member>();
-  let turns = 0;
+  let lastGeneration = 0;
   let isSoon = false;
   let isStopping = false;
   let onDrained = (): void => {};
-  const timer = setInterval(turn, turnMs);
+  const timer = setInterval(checkAll, pingIntervalMs);
   const stopListening = stops?.onChange(() => {
     for (const member of members.values()) member.tellStops(stops.read());
   });
 
-  function turn(): void {
-    for (const member of members.values()) member.turn();
+  function checkAll(): void {
+    for (const member of members.values()) member.checkLiveness();
     if (isStopping) return;
     assignment.advance(clock.now());
     for (const name of confined) if (!isQuarantined(name)) freed(name);
@@ -101,44 +107,44 @@ export function createPool(options: PoolOptions): Pool {
       if (!members.has(id) && startMs <= nowMs) start(id);
     }
     const inUse = new Set<number>();
-    for (const one of wanted.values()) {
-      moveOn(one, homes.get(one.name));
-      if (one.worker !== undefined) inUse.add(one.worker);
+    for (const desired of desiredClusters.values()) {
+      moveOn(desired, homes.get(desired.name));
+      if (desired.worker !== undefined) inUse.add(desired.worker);
     }
     for (const member of members.values())
       if (!planned.has(member.id) && !inUse.has(member.id)) leave(member);
   }
 
-  function moveOn(one: DesiredCluster, registry: number | undefined): void {
-    if (one.isLeaving) return;
-    if (one.worker === undefined) {
-      if (one.cluster === undefined) settle(one);
+  function moveOn(desired: DesiredCluster, registry: number | undefined): void {
+    if (desired.isLeaving) return;
+    if (desired.worker === undefined) {
+      if (desired.cluster === undefined) settle(desired);
       else if (registry !== undefined && members.has(registry)) {
-        one.worker = registry;
-        tell(one, one.cluster);
+        desired.worker = registry;
+        tell(desired, desired.cluster);
       }
-    } else if (one.worker !== registry && one.cluster !== undefined) {
-      one.isLeaving = true;
-      turns += 1;
-      one.turn = turns;
-      tell(one, undefined);
-    } else if (one.toldTurn !== one.turn) tell(one, one.cluster);
+    } else if (desired.worker !== registry && desired.cluster !== undefined) {
+      desired.isLeaving = true;
+      lastGeneration += 1;
+      desired.generation = lastGeneration;
+      tell(desired, undefined);
+    } else if (desired.sentGeneration !== desired.generation) tell(desired, desired.cluster);
   }
 
-  function tell(one: DesiredCluster, cluster: Cluster | undefined): void {
-    if (one.worker === undefined) return;
-    one.toldTurn = one.turn;
-    members.get(one.worker)?.want(one.name, one.turn, cluster, one.isKnown);
+  function tell(desired: DesiredCluster, cluster: Cluster | undefined): void {
+    if (desired.worker === undefined) return;
+    desired.sentGeneration = desired.generation;
+    members.get(desired.worker)?.setDesiredState(desired.name, desired.generation, cluster, desired.isKnown);
   }
 
   /** Reports that a cluster's desired state is reached. */
-  function settle(one: DesiredCluster): void {
-    if (one.cluster === undefined) {
-      assignment.remove(one.name);
-      one.isKnown = false;
-      if (one.entryFault === undefined) wanted.delete(one.name);
-    } else one.isKnown = true;
-    one.settled();
+  function settle(desired: DesiredCluster): void {
+    if (desired.cluster === undefined) {
+      assignment.remove(desired.name);
+      desired.isKnown = false;
+      if (desired.entryFault === undefined) desiredClusters.delete(desired.name);
+    } else desired.isKnown = true;
+    desired.settled();
   }
 
   function start(id: number): void {
@@ -167,29 +173,29 @@ export function createPool(options: PoolOptions): Pool {
   }
 
   const handler: MemberHandler = {
-    drained: () => onDrained(),
-    settled({ id }, { name, turn: toldTurn }) {
-      const one = wanted.get(name);
-      if (one?.worker !== id || one.toldTurn !== toldTurn) return;
-      if (one.isLeaving || one.cluster === undefined) {
-        clearWorker(one);
+    onDrained: () => onDrained(),
+    onSettled({ id }, { name, generation }) {
+      const desired = desiredClusters.get(name);
+      if (desired?.worker !== id || desired.sentGeneration !== generation) return;
+      if (desired.isLeaving || desired.cluster === undefined) {
+        clearWorker(desired);
         soon();
-      } else if (one.turn === toldTurn) settle(one);
+      } else if (desired.generation === generation) settle(desired);
     },
-    status({ id }, { changed, gone }) {
+    onStatus({ id }, { changed, gone }) {
       const setStatus = (name: string, status: FollowedCluster | undefined): void => {
-        const one = wanted.get(name);
-        if (one?.worker === id) one.status = status;
+        const desired = desiredClusters.get(name);
+        if (desired?.worker === id) desired.status = status;
       };
       for (const status of changed) setStatus(status.name, status);
       for (const name of gone) setStatus(name, undefined);
     },
-    died({ id }, { reason, message }, culprit) {
+    onDeath({ id }, { reason, message }, culprit) {
       members.delete(id);
-      const lost = [...wanted.values()].filter(({ worker }) => worker === id);
-      for (const one of lost) {
-        one.isKnown = true;
-        clearWorker(one);
+      const lost = [...desiredClusters.values()].filter(({ worker }) => worker === id);
+      for (const desired of lost) {
+        desired.isKnown = true;
+        clearWorker(desired);
       }
       const clusters = lost.length;
       log({ level: "error", event: "WorkerDied", worker: id, reason, message, clusters, cluster: culprit });
@@ -213,20 +219,20 @@ export function createPool(options: PoolOptions): Pool {
 
   function freed(name: string): void {
     confined.delete(name);
-    if (wanted.has(name)) log({ level: "info", event: "QuarantineEnded", cluster: name });
+    if (desiredClusters.has(name)) log({ level: "info", event: "QuarantineEnded", cluster: name });
   }
 
   const isQuarantined = (name: string): boolean => assignment.quarantineOf(name) !== undefined;
 
   const status = (): readonly FollowedCluster[] =>
-    [...wanted.values()]
-      .map((one) => getDesiredClusterStatus(one, assignment.quarantineOf(one.name), clock.now()))
+    [...desiredClusters.values()]
+      .map((desired) => getDesiredClusterStatus(desired, assignment.quarantineOf(desired.name), clock.now()))
       .filter((each) => each !== undefined);
 
   function entryOf(name: string): DesiredCluster {
-    const one = wanted.get(name) ?? createDesiredCluster(name);
-    wanted.set(name, one);
-    return one;
+    const desired = desiredClusters.get(name) ?? createDesiredCluster(name);
+    desiredClusters.set(name, desired);
+    return desired;
   }
 
   return {
@@ -240,19 +246,19 @@ export function createPool(options: PoolOptions): Pool {
       const asked = status().filter((each) => name === undefined || each.name === name);
       return asked.length > 0 && asked.every((each) => each.ready);
     },
-    want(name, cluster, known = false) {
-      const one = entryOf(name);
-      one.settled();
-      turns += 1;
-      one.turn = turns;
-      one.cluster = cluster;
-      one.entryFault = undefined;
-      one.isKnown ||= known;
+    setDesiredState(name, cluster, known = false) {
+      const desired = entryOf(name);
+      desired.settled();
+      lastGeneration += 1;
+      desired.generation = lastGeneration;
+      desired.cluster = cluster;
+      desired.entryFault = undefined;
+      desired.isKnown ||= known;
       if (cluster !== undefined) assignment.add(name, clock.now());
       const settled = new Promise<void>((resolve) => {
-        one.settled = resolve;
+        desired.settled = resolve;
       });
-      if (isStopping) one.settled();
+      if (isStopping) desired.settled();
       soon();
       return settled;
     },
@@ -264,7 +270,7 @@ export function createPool(options: PoolOptions): Pool {
     },
     async drain(signal) {
       isStopping = true;
-      for (const one of wanted.values()) one.settled();
+      for (const desired of desiredClusters.values()) desired.settled();
       // A worker that has not started has nothing in flight.
       for (const member of members.values()) if (!member.isReady()) leave(member);
       const all = [...members.values()];
@@ -281,7 +287,7 @@ export function createPool(options: PoolOptions): Pool {
     },
     async close() {
       isStopping = true;
-      for (const one of wanted.values()) one.settled();
+      for (const desired of desiredClusters.values()) desired.settled();
       clearInterval(timer);
       stopListening?.();
       const all = [...members.values()];

@@ -13,7 +13,7 @@ export interface RemoteLimiter extends InvocationLimiter {
   receive(message: LimiterToWorker): void;
 }
 
-type GivenPermit = Extract<LimiterToWorker, { readonly kind: "gate-place" }>;
+type GivenPermit = Extract<LimiterToWorker, { readonly kind: "limiter-permit" }>;
 
 /** Creates the view; `send` sends a message to the main thread. */
 export function createRemoteLimiter(send: (message: LimiterFromWorker) => void): RemoteLimiter {
@@ -22,14 +22,14 @@ export function createRemoteLimiter(send: (message: LimiterFromWorker) => void):
   const spacings = new Map<string, number>();
   let last = 0;
   /** The permit that has arrived for the waiter that is being called. */
-  let offered: { readonly waiter: () => void; readonly place: InvocationPermit } | undefined;
+  let offered: { readonly waiter: () => void; readonly permit: InvocationPermit } | undefined;
 
-  function placeOf({ ticket, share, accountClusters }: GivenPermit): InvocationPermit {
+  function buildPermit({ ticket, share, accountClusters }: GivenPermit): InvocationPermit {
     return {
       share,
       accountClusters,
-      leave: () => send({ kind: "gate-leave", ticket }),
-      ended: (end) => send({ kind: "gate-ended", ticket, end }),
+      leave: () => send({ kind: "limiter-leave", ticket }),
+      ended: (end) => send({ kind: "limiter-ended", ticket, end }),
     };
   }
 
@@ -38,7 +38,7 @@ export function createRemoteLimiter(send: (message: LimiterFromWorker) => void):
     tickets.set(waiter, last);
     waiters.set(last, waiter);
     const { controller, cluster, quotaKey, floorShare } = request;
-    send({ kind: "gate-enter", ticket: last, request: { controller, cluster, quotaKey, floorShare } });
+    send({ kind: "limiter-enter", ticket: last, request: { controller, cluster, quotaKey, floorShare } });
   }
 
   function offer(given: GivenPermit): void {
@@ -48,23 +48,23 @@ export function createRemoteLimiter(send: (message: LimiterFromWorker) => void):
     if (waiter === undefined) return;
     waiters.delete(ticket);
     tickets.delete(waiter);
-    const place = placeOf(given);
-    offered = { waiter, place };
+    const permit = buildPermit(given);
+    offered = { waiter, permit };
     try {
       waiter();
     } finally {
       const untaken = offered;
       offered = undefined;
-      untaken?.place.leave();
+      untaken?.permit.leave();
     }
   }
 
   return {
     enter(request, waiter) {
       if (offered?.waiter === waiter) {
-        const { place } = offered;
+        const { permit } = offered;
         offered = undefined;
-        return place;
+        return permit;
       }
       if (!tickets.has(waiter)) ask(request, waiter);
       return undefined;
@@ -74,11 +74,11 @@ export function createRemoteLimiter(send: (message: LimiterFromWorker) => void):
       if (ticket === undefined) return;
       tickets.delete(waiter);
       waiters.delete(ticket);
-      send({ kind: "gate-forget", ticket });
+      send({ kind: "limiter-forget", ticket });
     },
     spacingMs: (quotaKey) => spacings.get(quotaKey) ?? 0,
     receive(message) {
-      if (message.kind === "gate-place") return offer(message);
+      if (message.kind === "limiter-permit") return offer(message);
       spacings.set(message.quotaKey, message.spacingMs);
     },
   };

@@ -1,4 +1,4 @@
-import { createHandlingBuffer, readHandled } from "#relay/workers/handling.ts";
+import { createHandledClusterBuffer, readHandledCluster } from "#relay/workers/handled-cluster.ts";
 import type { FromWorker, ToWorker, WorkerStart } from "#relay/workers/messages.ts";
 
 /** A started thread; Node's `Worker` implements it. */
@@ -37,8 +37,8 @@ export interface RunningWorker {
   readonly id: number;
   readonly isReady: () => boolean;
   send(message: ToWorker): void;
-  /** Called once a second: pings the worker, and ends it if it has been silent for too long. */
-  turn(): void;
+  /** Pings the worker, and ends it if it has been silent for too long. The pool calls it once a second. */
+  checkLiveness(): void;
   /**
    * Asks the worker to end, and terminates it after a second. Resolves when it has ended or cannot be ended.
    */
@@ -46,32 +46,32 @@ export interface RunningWorker {
 }
 
 /**
- * A worker counts as dead after this many silent turns of the main thread, one second each. Turns do not pass
- * while the whole process is stopped or the machine sleeps.
+ * A worker counts as dead after this many checks of its liveness without a message, one check a second. The main
+ * thread checks nothing while the whole process is stopped or the machine sleeps.
  */
-const SILENT_TURNS = 5;
+const MAX_SILENT_CHECKS = 5;
 
 /**
- * The silent turns allowed before the start is complete; reading the program takes a while on a busy machine.
+ * The silent checks allowed before the start is complete; reading the program takes a while on a busy machine.
  */
-const STARTING_TURNS = 30;
+const MAX_SILENT_CHECKS_AT_START = 30;
 
 /**
- * The turns that a terminated thread may take, because native code cannot be interrupted; then it is left
- * alone.
+ * The checks for which a terminated thread may live on, because native code cannot be interrupted; then it is
+ * abandoned.
  */
-const ENDING_TURNS = 5;
+const MAX_CHECKS_AT_END = 5;
 
 const CLOSE_TIMEOUT_MS = 1_000;
 
 /** Starts a worker and monitors it. */
 export function startRunningWorker({ id, spawn, onMessage, onDeath }: RunningWorkerOptions): RunningWorker {
-  const handling = createHandlingBuffer();
-  const thread = spawn({ id, handling });
+  const handledCluster = createHandledClusterBuffer();
+  const thread = spawn({ id, handledCluster });
   let isReady = false;
-  let silentTurns = 0;
-  /** Turns since it was terminated for its silence. */
-  let endingTurns: number | undefined;
+  let silentChecks = 0;
+  /** Checks since it was terminated for its silence. */
+  let checksAtEnd: number | undefined;
   let death: Omit<Death, "handled"> | undefined;
   let isTold = false;
   let isOver = false;
@@ -80,29 +80,29 @@ export function startRunningWorker({ id, spawn, onMessage, onDeath }: RunningWor
     exited = resolve;
   });
 
-  function over(): void {
+  function finish(): void {
     if (isOver) return;
     isOver = true;
     exited();
     if (isTold) return;
-    const how = death ?? { reason: "exit", message: "it ended by itself" };
+    const cause = death ?? { reason: "exit", message: "it ended by itself" };
     onDeath({
-      ...how,
-      reason: isReady ? how.reason : "start",
-      handled: isReady ? readHandled(handling) : undefined,
+      ...cause,
+      reason: isReady ? cause.reason : "start",
+      handled: isReady ? readHandledCluster(handledCluster) : undefined,
     });
   }
 
   thread.on("message", (message) => {
     if (isOver) return;
-    silentTurns = 0;
+    silentChecks = 0;
     if (message.kind === "ready") isReady = true;
     onMessage(message);
   });
   thread.on("error", (error) => {
     death ??= { reason: isOutOfMemory(error) ? "memory" : "error", message: formatError(error) };
   });
-  thread.on("exit", over);
+  thread.on("exit", finish);
 
   return {
     id,
@@ -110,21 +110,21 @@ export function startRunningWorker({ id, spawn, onMessage, onDeath }: RunningWor
     send(message) {
       if (!isOver) thread.postMessage(message);
     },
-    turn() {
+    checkLiveness() {
       if (isOver || isTold) return;
-      if (endingTurns !== undefined) {
-        endingTurns += 1;
-        if (endingTurns >= ENDING_TURNS) over();
+      if (checksAtEnd !== undefined) {
+        checksAtEnd += 1;
+        if (checksAtEnd >= MAX_CHECKS_AT_END) finish();
         return;
       }
-      const limit = isReady ? SILENT_TURNS : STARTING_TURNS;
-      if (silentTurns >= limit) {
-        endingTurns = 0;
+      const limit = isReady ? MAX_SILENT_CHECKS : MAX_SILENT_CHECKS_AT_START;
+      if (silentChecks >= limit) {
+        checksAtEnd = 0;
         death ??= { reason: "unresponsive", message: `nothing was heard of it for ${limit} s` };
         void thread.terminate();
         return;
       }
-      silentTurns += 1;
+      silentChecks += 1;
       thread.postMessage({ kind: "ping" });
     },
     async end() {

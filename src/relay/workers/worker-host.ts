@@ -8,7 +8,7 @@ import type { PlatformHealth } from "#relay/delivery/platform-health.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import { type Relay, type RelayOptions, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
-import { createHandling } from "#relay/workers/handling.ts";
+import { createHandledCluster } from "#relay/workers/handled-cluster.ts";
 import {
   createLogBatches,
   createRemoteHealth,
@@ -29,7 +29,7 @@ export interface MainPort {
 /** Brings one cluster of the relay to its desired state. */
 export interface ClusterKeeper {
   /** Resolves when the desired state is reached or replaced. */
-  want(cluster: Cluster | undefined): Promise<void>;
+  setDesiredState(cluster: Cluster | undefined): Promise<void>;
 }
 
 /** The dependencies of keeping clusters in their desired state. */
@@ -82,7 +82,7 @@ export interface WorkerHostOptions {
   }) => NonNullable<RelayOptions["sweep"]>;
 }
 
-type WantMessage = Extract<ToWorker, { readonly kind: "want" }>;
+type DesiredStateMessage = Extract<ToWorker, { readonly kind: "desired-state" }>;
 
 /** Runs a relay in a worker: the main thread sets its clusters and receives its reports. */
 export function startWorkerHost(options: WorkerHostOptions): void {
@@ -90,12 +90,12 @@ export function startWorkerHost(options: WorkerHostOptions): void {
   const post = (message: FromWorker): void => port.postMessage(message);
   const limiter = createRemoteLimiter(post);
   const health = createRemoteHealth(post);
-  const handling = createHandling(options.start.handling);
+  const handledCluster = createHandledCluster(options.start.handledCluster);
   const log = createLogBatches((lines, dropped) => post({ kind: "log", lines, dropped }));
   const metrics = createRelayMetrics(options.watches);
   const indexes = new Map<string, number>();
   const keepers = new Map<string, ClusterKeeper>();
-  const turns = new Map<string, number>();
+  const generations = new Map<string, number>();
   const known = new Set<string>();
   const stopping = new AbortController();
   // If there is a stop switch, the main thread sends its state before any cluster.
@@ -103,7 +103,7 @@ export function startWorkerHost(options: WorkerHostOptions): void {
 
   function handled(name: string): void {
     const index = indexes.get(name);
-    if (index !== undefined) handling.begin(index);
+    if (index !== undefined) handledCluster.begin(index);
   }
 
   const { invoker, keep, companion, overdue, tracer } = options.work({
@@ -113,7 +113,7 @@ export function startWorkerHost(options: WorkerHostOptions): void {
   const found = overdue === undefined ? [] : [overdue];
 
   function mark(transport: Transport, { name }: Cluster): Transport {
-    return handling.take(transport, indexes.get(name) ?? 0);
+    return handledCluster.wrapTransport(transport, indexes.get(name) ?? 0);
   }
 
   const relay = startRelay({
@@ -148,19 +148,25 @@ export function startWorkerHost(options: WorkerHostOptions): void {
     return mark(await options.connect(cluster), cluster);
   }
 
-  async function want({ name, turn, cluster, index, isKnown }: WantMessage): Promise<void> {
+  async function setDesiredState({
+    name,
+    generation,
+    cluster,
+    index,
+    isKnown,
+  }: DesiredStateMessage): Promise<void> {
     indexes.set(name, index);
-    turns.set(name, turn);
+    generations.set(name, generation);
     if (isKnown) known.add(name);
     const keeper = keepers.get(name) ?? keep(name, { relay, connect, log: say, signal: stopping.signal });
     keepers.set(name, keeper);
-    await keeper.want(cluster);
-    if (cluster === undefined && turns.get(name) === turn) {
+    await keeper.setDesiredState(cluster);
+    if (cluster === undefined && generations.get(name) === generation) {
       keepers.delete(name);
       known.delete(name);
       status.look();
     }
-    post({ kind: "settled", name, turn });
+    post({ kind: "settled", name, generation });
   }
 
   /** The start of a cluster that ran in another worker before is not logged. */
@@ -192,8 +198,8 @@ export function startWorkerHost(options: WorkerHostOptions): void {
 
   port.on("message", (message) => {
     switch (message.kind) {
-      case "want":
-        void want(message);
+      case "desired-state":
+        void setDesiredState(message);
         break;
       case "stops":
         stops.set(message.read);

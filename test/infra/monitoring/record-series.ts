@@ -96,7 +96,7 @@ export async function recordSeries(
   };
   const gate = createInvocationLimiter({ clock, random: () => 0.5 });
   const metrics = createRelayMetrics();
-  metrics.followGate(gate.status);
+  metrics.followLimiter(gate.status);
   metrics.followHome(() => wrong.home);
   metrics.followFallback(() => (wrong.fallback ? ["cloud-node-controller"] : []));
   metrics.followSweep(() => new Map([["one", wrong.overdue]]));

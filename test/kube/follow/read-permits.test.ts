@@ -68,7 +68,7 @@ function world(count: number): {
   const clock = createManualClock();
   const turns = createReadPermits(clock);
   const servers = Array.from({ length: count }, slowServer);
-  const taken = servers.map((server) => turns.take(server));
+  const taken = servers.map((server) => turns.wrapTransport(server));
   const request: ApiRequest = { method: "GET", path: "/api/v1/nodes" };
   return {
     servers,

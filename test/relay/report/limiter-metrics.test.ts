@@ -8,7 +8,7 @@ test("the metrics show slowed clusters, failed functions and waiting invocations
   const clock = createManualClock();
   const limiter = createInvocationLimiter({ clock, random: () => 0.5 });
   const metrics = createRelayMetrics();
-  metrics.followGate(limiter.status);
+  metrics.followLimiter(limiter.status);
   const shown = async (): Promise<string[]> =>
     (await metrics.text())
       .split("\n")

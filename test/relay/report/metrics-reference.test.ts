@@ -11,7 +11,7 @@ function createWhole(): RelayMetrics {
   const metrics = createRelayMetrics();
   metrics.followPlatform(() => undefined);
   metrics.followSweep(() => new Map());
-  metrics.followGate(() => ({ waiting: 0, slowedClusters: [], platformOpen: false, functions: {} }));
+  metrics.followLimiter(() => ({ waiting: 0, slowedClusters: [], platformOpen: false, functions: {} }));
   metrics.followHome(() => false);
   metrics.followFallback(() => []);
   return metrics;

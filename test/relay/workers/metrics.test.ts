@@ -1,7 +1,7 @@
 import { Gauge, Histogram, Registry } from "prom-client";
 import { describe, expect, test, vi } from "vitest";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
-import { askMetrics } from "#relay/workers/member.ts";
+import { createMetricsRequester } from "#relay/workers/member.ts";
 import type { Metrics, ToWorker } from "#relay/workers/messages.ts";
 import { createWorkerMetrics, mergeMetrics } from "#relay/workers/metrics.ts";
 
@@ -97,7 +97,7 @@ describe("a request for a worker's metrics", () => {
     vi.useFakeTimers();
     try {
       const sent: ToWorker[] = [];
-      const answers = askMetrics((message) => void sent.push(message));
+      const answers = createMetricsRequester((message) => void sent.push(message));
       const [one, other] = [answers.ask(), answers.ask()];
       expect(sent).toEqual([{ kind: "ask-metrics", id: 1 }]);
       answers.receive(1, some("first"));
@@ -116,7 +116,7 @@ describe("a request for a worker's metrics", () => {
   });
 
   test("ends when the worker has died", async () => {
-    const answers = askMetrics(() => {});
+    const answers = createMetricsRequester(() => {});
     const asked = answers.ask();
     answers.close();
     expect(await asked).toEqual([]);

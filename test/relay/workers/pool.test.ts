@@ -6,9 +6,9 @@ import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import { MEMORY_MS } from "#relay/workers/assignment.ts";
 import type { FromWorker, LogLine, ToWorker } from "#relay/workers/messages.ts";
 import { createPool, type Pool } from "#relay/workers/pool.ts";
-import { createFakeGate } from "#test/relay/workers/fake-gate.ts";
+import { createFakeLimiter } from "#test/relay/workers/fake-limiter.ts";
 import { ORDERS, type Order } from "#test/relay/workers/orders.ts";
-import { createPoolWithTurns, MAX_WORKERS } from "#test/relay/workers/pool-turns.ts";
+import { createSteppedPool, MAX_WORKERS } from "#test/relay/workers/stepped-pool.ts";
 import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 const SCRIPT = new URL("worker-script.ts", import.meta.url);
@@ -40,7 +40,7 @@ afterEach(async () => {
 });
 
 function start(workers: number, ...names: readonly string[]): Promise<unknown> {
-  ({ pool, stop: stopTurns } = createPoolWithTurns({
+  ({ pool, stop: stopTurns } = createSteppedPool({
     spinning,
     spawn(start) {
       threads += 1;
@@ -52,13 +52,13 @@ function start(workers: number, ...names: readonly string[]): Promise<unknown> {
       return worker;
     },
     workersFor: () => workers,
-    limiter: createFakeGate(1),
+    limiter: createFakeLimiter(1),
     longestInvocationMs: 1,
     log: (line) => lines.push(line),
     clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
     random: () => 0,
   }));
-  return Promise.all(names.map((name) => pool.want(name, cluster(name))));
+  return Promise.all(names.map((name) => pool.setDesiredState(name, cluster(name))));
 }
 
 const cluster = (name: string, invocations = 4): Cluster =>
@@ -119,7 +119,7 @@ describe("a worker that", () => {
   });
 
   test("was stopped together with everything else is not dead", async () => {
-    const turnMs = 20;
+    const pingIntervalMs = 20;
     let answers = 0;
     pool = createPool({
       // A thread that this process runs is stopped together with it.
@@ -141,16 +141,16 @@ describe("a worker that", () => {
         };
       },
       workersFor: () => 1,
-      limiter: createFakeGate(1),
+      limiter: createFakeLimiter(1),
       longestInvocationMs: 1,
       log: (line) => lines.push(line),
-      turnMs,
+      pingIntervalMs,
     });
-    void pool.want("good", cluster("good"));
+    void pool.setDesiredState("good", cluster("good"));
     for (let stops = 0; stops < 3; stops += 1) {
       const before = answers;
       await waitUntilTrue("an answer", () => answers > before);
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 8 * turnMs);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 8 * pingIntervalMs);
     }
     expect([said("WorkerDied"), pool.workers()]).toEqual([[], 1]);
   });
@@ -210,21 +210,21 @@ describe("the desired state of a cluster", () => {
     await start(2, "one", "two");
     await ready("one", "two");
     const before = workerOf("one");
-    await pool.want("one", cluster("one", 9));
+    await pool.setDesiredState("one", cluster("one", 9));
     await waitUntilTrue("the change", () => statusOf("one")?.invocations === 9);
     expect(workerOf("one")).toBe(before);
   });
 
   test("may be its removal; its worker ends with the last one", async () => {
     await start(2, "one", "two");
-    await pool.want("one", undefined);
+    await pool.setDesiredState("one", undefined);
     expect(pool.status().map(({ name }) => name)).toEqual(["two"]);
     await waitUntilTrue("the worker to end", () => threads === 1);
   });
 
   test("also holds for the worker after a death", async () => {
     await start(1, "bad", "good");
-    await pool.want("good", cluster("good", 9));
+    await pool.setDesiredState("good", cluster("good", 9));
     await misbehave("exit", "good");
     expect(statusOf("good")?.invocations).toBe(9);
   });
@@ -237,8 +237,8 @@ describe("the desired state of a cluster", () => {
     pool.setEntryFault("new", fault);
     expect(statusOf("one")).toMatchObject({ ready: true, configurationFault: fault });
     expect(statusOf("new")).toMatchObject({ ready: false, failure: fault });
-    await pool.want("new", undefined);
-    await pool.want("one", cluster("one"));
+    await pool.setDesiredState("new", undefined);
+    await pool.setDesiredState("one", cluster("one"));
     expect(pool.status()).toMatchObject([{ name: "one", configurationFault: undefined }]);
   });
 });

@@ -17,8 +17,8 @@ import type { LogLine } from "#relay/workers/messages.ts";
 import { mergeMetrics, mergeValues } from "#relay/workers/metrics.ts";
 import type { Pool } from "#relay/workers/pool.ts";
 import { getConnectOptions } from "#test/access.ts";
-import { createFakeGate } from "#test/relay/workers/fake-gate.ts";
-import { createPoolWithTurns, MAX_WORKERS } from "#test/relay/workers/pool-turns.ts";
+import { createFakeLimiter } from "#test/relay/workers/fake-limiter.ts";
+import { createSteppedPool, MAX_WORKERS } from "#test/relay/workers/stepped-pool.ts";
 import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 const SCRIPT = new URL("spinning-worker.ts", import.meta.url);
@@ -38,7 +38,7 @@ beforeEach(async () => {
   lines = [];
   const plane = (name: string) => startEmbeddedControlPlane({ folder: join(folder, name) });
   planes = { blue: await plane("blue"), red: await plane("red"), green: await plane("green") };
-  ({ pool, stop: stopTurns } = createPoolWithTurns({
+  ({ pool, stop: stopTurns } = createSteppedPool({
     spinning,
     spawn(start) {
       threads += 1;
@@ -58,7 +58,7 @@ beforeEach(async () => {
       return worker;
     },
     workersFor: () => 2,
-    limiter: createFakeGate(0),
+    limiter: createFakeLimiter(0),
     longestInvocationMs: 1,
     log: (line) => lines.push(line),
     clock: { ...systemClock, now: () => systemClock.now() + aheadMs },
@@ -122,7 +122,8 @@ async function page(path: string): Promise<[number, string]> {
 }
 
 test("an object that stops its worker affects only its own cluster, which is isolated and recovers without the object", async () => {
-  for (const name of ["red", "blue", "green"] as const) void pool.want(name, clusterOf(name), true);
+  for (const name of ["red", "blue", "green"] as const)
+    void pool.setDesiredState(name, clusterOf(name), true);
   await ready("red", "blue", "green");
   await register("blue", "node-1");
   await waitUntilTrue("blue to see its node", () => objectsOf("blue") === 1);

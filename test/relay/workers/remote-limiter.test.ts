@@ -8,7 +8,7 @@ import type {
 import { createLimiterServer } from "#relay/workers/member.ts";
 import { createRemoteLimiter } from "#relay/workers/remote-limiter.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
-import { createFakeGate } from "#test/relay/workers/fake-gate.ts";
+import { createFakeLimiter } from "#test/relay/workers/fake-limiter.ts";
 
 const LONGEST_MS = 35_000;
 const REQUEST: PermitRequest = {
@@ -27,7 +27,7 @@ const END: InvocationEnd = {
 
 /** Connects two workers to one limiter; messages are copied, as between threads. */
 function given(places: number) {
-  const limiter = createFakeGate(places);
+  const limiter = createFakeLimiter(places);
   const clock = createManualClock();
   const worker = () => {
     const remote = createRemoteLimiter((message) => {

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { createUnfollowedCluster } from "#relay/followed-cluster.ts";
-import { createHandling } from "#relay/workers/handling.ts";
+import { createHandledCluster } from "#relay/workers/handled-cluster.ts";
 import type { FromWorker, ToWorker, WorkerStart } from "#relay/workers/messages.ts";
 import { ORDERS } from "#test/relay/workers/orders.ts";
 
@@ -12,7 +12,7 @@ const { start, orders, spinning } = workerData as {
   readonly orders: Int32Array;
   readonly spinning: Int32Array;
 };
-const handling = createHandling(start.handling);
+const handledCluster = createHandledCluster(start.handledCluster);
 const clusters = new Map<string, number>();
 const kept: unknown[] = [];
 const post = (message: FromWorker): void => parentPort?.postMessage(message);
@@ -21,7 +21,7 @@ const order = (): string => ORDERS[Atomics.load(orders, 0)] ?? "nothing";
 function obey(): void {
   for (const [name, index] of clusters) {
     if (!name.startsWith("bad")) continue;
-    if (!name.startsWith("bad-unmarked")) handling.begin(index);
+    if (!name.startsWith("bad-unmarked")) handledCluster.begin(index);
     switch (order()) {
       case "spin":
         Atomics.store(spinning, start.id, 1);
@@ -36,7 +36,12 @@ function obey(): void {
   }
 }
 
-function want({ name, turn, index, cluster }: Extract<ToWorker, { kind: "want" }>): void {
+function setDesiredState({
+  name,
+  generation,
+  index,
+  cluster,
+}: Extract<ToWorker, { kind: "desired-state" }>): void {
   if (cluster === undefined) {
     clusters.delete(name);
     post({ kind: "status", changed: [], gone: [name] });
@@ -52,15 +57,15 @@ function want({ name, turn, index, cluster }: Extract<ToWorker, { kind: "want" }
     };
     post({ kind: "status", changed: [status], gone: [] });
   }
-  post({ kind: "settled", name, turn });
+  post({ kind: "settled", name, generation });
 }
 
 if (order() === "fail") throw new Error("it cannot begin");
 const timer = setInterval(obey, 5);
 parentPort?.on("message", (message: ToWorker) => {
   switch (message.kind) {
-    case "want":
-      want(message);
+    case "desired-state":
+      setDesiredState(message);
       break;
     case "ping":
       post({ kind: "pong" });

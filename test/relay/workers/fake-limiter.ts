@@ -1,7 +1,7 @@
 import type { InvocationEnd, InvocationLimiter, PermitRequest } from "#relay/delivery/invocation-limiter.ts";
 
 /** An invocation limiter with a fixed number of permits, and a record of each. */
-export interface FakeGate extends InvocationLimiter {
+export interface FakeLimiter extends InvocationLimiter {
   places: number;
   spacing: number;
   /** Returns the number of waiters. */
@@ -12,7 +12,7 @@ export interface FakeGate extends InvocationLimiter {
 }
 
 /** Creates the limiter; returned permits go to waiters. */
-export function createFakeGate(places: number): FakeGate {
+export function createFakeLimiter(places: number): FakeLimiter {
   const queue = new Set<() => void>();
   const entered: PermitRequest[] = [];
   const ended: InvocationEnd[] = [];
@@ -24,7 +24,7 @@ export function createFakeGate(places: number): FakeGate {
     queue.delete(next);
     next();
   };
-  const limiter: FakeGate = {
+  const limiter: FakeLimiter = {
     places,
     spacing: 0,
     waiting: () => queue.size,

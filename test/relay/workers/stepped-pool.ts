@@ -5,14 +5,14 @@ import { createPool, type Pool, type PoolOptions } from "#relay/workers/pool.ts"
 import type { WorkerThread } from "#relay/workers/running-worker.ts";
 
 /** A pool whose turns follow the answers of its workers instead of the time. */
-export interface PoolWithTurns {
+export interface SteppedPool {
   readonly pool: Pool;
   /** Ends the turns. */
   stop(): void;
 }
 
 /** The options of a pool whose threads are Node's workers. */
-export interface PoolWithTurnsOptions extends Omit<PoolOptions, "spawn"> {
+export interface SteppedPoolOptions extends Omit<PoolOptions, "spawn"> {
   readonly spawn: (start: WorkerStart) => Worker;
   /** Has a 1 at the id of each worker that is about to spin for ever. */
   readonly spinning: Int32Array;
@@ -25,7 +25,7 @@ export const MAX_WORKERS = 256;
  * Creates a pool. A turn passes once every worker has started and answered its pings, or spins: only workers
  * that spin are silent for several turns, however busy the machine is.
  */
-export function createPoolWithTurns({ spinning, spawn, ...options }: PoolWithTurnsOptions): PoolWithTurns {
+export function createSteppedPool({ spinning, spawn, ...options }: SteppedPoolOptions): SteppedPool {
   /** Pings without an answer, by worker; a thread that starts owes its first message. */
   const owed = new Map<number, number>();
   const every = vi.spyOn(globalThis, "setInterval");

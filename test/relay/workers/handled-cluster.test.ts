@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
 import type { Transport } from "#kube/client/transport.ts";
-import { createHandling, createHandlingBuffer, readHandled } from "#relay/workers/handling.ts";
+import {
+  createHandledCluster,
+  createHandledClusterBuffer,
+  readHandledCluster,
+} from "#relay/workers/handled-cluster.ts";
 
 const NOTHING = Symbol("nothing was ever handled");
 
@@ -21,17 +25,17 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
 const REQUEST = { method: "GET", path: "/" } as const;
 
 test("the cluster whose data is handled is known during that time, and not afterwards", async () => {
-  const buffer = createHandlingBuffer();
-  const handling = createHandling(buffer);
+  const buffer = createHandledClusterBuffer();
+  const handledCluster = createHandledCluster(buffer);
   const seen: unknown[] = [NOTHING];
-  const see = (): void => void seen.push(readHandled(buffer));
+  const see = (): void => void seen.push(readHandledCluster(buffer));
   see();
-  await handling.take(transport([]), 7).send(REQUEST);
+  await handledCluster.wrapTransport(transport([]), 7).send(REQUEST);
   see();
   await turn();
   await turn();
   see();
-  const stream = await handling.take(transport(["one", "two"]), 3).stream(REQUEST);
+  const stream = await handledCluster.wrapTransport(transport(["one", "two"]), 3).stream(REQUEST);
   see();
   for await (const piece of stream.body) {
     see();
@@ -39,9 +43,9 @@ test("the cluster whose data is handled is known during that time, and not after
     await turn();
     if (piece.length === 3) see();
   }
-  handling.begin(0);
+  handledCluster.begin(0);
   see();
-  await handling.take(transport([]), 9).send(REQUEST);
+  await handledCluster.wrapTransport(transport([]), 9).send(REQUEST);
   see();
   await turn();
   await turn();
