@@ -56,7 +56,7 @@ export interface ClusterSweep {
   readonly lease: LeaseRead["kind"] | undefined;
   /** Objects seen in lists. */
   readonly listed: number;
-  /** The gap: nodes that a relay should have delivered by now. */
+  /** The gap: nodes and Services that a relay should have delivered by now. */
   readonly overdue: number;
   /** Orphaned cloud resources; undefined without an audit. */
   readonly orphans?: number | undefined;
