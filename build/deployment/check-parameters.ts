@@ -20,7 +20,7 @@ const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
   ({ given, known }) =>
     Object.keys(given)
       .filter((name) => !known.includes(name))
-      .map((name) => `${name} is no parameter; there are ${known.join(", ")}`),
+      .map((name) => `unknown parameter ${name}; known parameters: ${known.join(", ")}`),
   ({ given, choosable }) =>
     splitList(given["controllers"] ?? "all")
       .filter((name) => name !== "all" && !choosable.includes(name))
@@ -56,7 +56,7 @@ const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
   ({ given, region }) =>
     given["fips"] === "true" && !/^(us|ca)-/.test(region)
       ? [
-          `fips: ${region} has no FIPS endpoints of EC2, Lambda and STS; deploy to a region that has, or leave it out`,
+          `fips: ${region} has no FIPS endpoints of EC2, Lambda and STS; deploy to a region that has them, or remove fips`,
         ]
       : [],
   ({ given: { otlpEndpoint: url } }) =>
@@ -66,18 +66,18 @@ const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
   ({ given: { stopSwitchPath: path } }) =>
     path !== undefined && !/^(\/[\w.-]+)+$/.test(path)
       ? [
-          `stopSwitchPath: "${path}" is no path of SSM parameters that begins with a slash and ends without one: /serverless-ccm/stop`,
+          `stopSwitchPath: "${path}" is not a path of SSM parameters that begins with a slash and ends without one: /serverless-ccm/stop`,
         ]
       : [],
   ({ given: { roleNamePrefix: prefix }, region }) =>
     prefix !== undefined && !/^[\w+=,.@-]{1,49}$/.test(prefix.replaceAll("{region}", region))
       ? [
-          `roleNamePrefix: "${prefix}" is no beginning of a role's name, of at most 49 letters, digits and _+=,.@- with {region} filled in: serverless-ccm-prod-{region}-`,
+          `roleNamePrefix: "${prefix}" is not a prefix of a role's name, of at most 49 letters, digits and _+=,.@- with {region} filled in: serverless-ccm-prod-{region}-`,
         ]
       : [],
   ({ given: { fleetBrake: record } }) =>
     record !== undefined && !/^[a-z0-9][a-z0-9-]{1,61}[a-z0-9](\/[\w.-]+)+$/.test(record)
-      ? [`fleetBrake: "${record}" is no object in S3, in a bucket without dots in its name: BUCKET/KEY`]
+      ? [`fleetBrake: "${record}" is not an object in S3, in a bucket without dots in its name: BUCKET/KEY`]
       : [],
   ...[
     "clustersLayerArn",
@@ -142,7 +142,7 @@ function createArnsCheck(name: string): (deployment: Deployment) => string[] {
       .map((arn) =>
         arn.startsWith("arn:")
           ? `${name}: "${arn}" is of another partition than ${region}, which is of ${partition}`
-          : `${name}: "${arn}" is no ARN; it begins with arn:${partition}:`,
+          : `${name}: "${arn}" is not an ARN; one begins with arn:${partition}:`,
       );
   };
 }

@@ -71,7 +71,7 @@ function apply({ serviceDir, configurationFilename, classes, service }: Serverle
   });
   if (faults.length > 0)
     throw new classes.Error(
-      ["The parameters of the deployment do not fit:", ...faults].join("\n  "),
+      ["Invalid deployment parameters:", ...faults].join("\n  "),
       "PARAMETERS_DO_NOT_FIT",
     );
   const named = splitList(given["controllers"] ?? "all");

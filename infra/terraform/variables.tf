@@ -260,7 +260,7 @@ variable "fips" {
 
   validation {
     condition     = !var.fips || can(regex("^(us|ca)-", local.region))
-    error_message = "fips: this region has no FIPS endpoints of EC2, Lambda and STS; deploy to a region that has, or leave it out."
+    error_message = "fips: this region has no FIPS endpoints of EC2, Lambda and STS; deploy to a region that has them, or remove fips."
   }
 }
 

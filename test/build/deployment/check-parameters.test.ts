@@ -49,7 +49,7 @@ const ROWS: readonly [Readonly<Record<string, string>>, string, readonly string[
   [
     { controler: "node" },
     "us-east-1",
-    ["controler is no parameter; there are admissionConcurrency, admission"],
+    ["unknown parameter controler; known parameters: admissionConcurrency, admission"],
   ],
   [{ controllers: "node,admission", admissionPublicKeys: KEY }, "us-east-1", []],
   [{ admissionPublicKeys: [KEY, KEY, KEY, KEY].join() }, "us-east-1", []],
@@ -122,7 +122,7 @@ const ROWS: readonly [Readonly<Record<string, string>>, string, readonly string[
     "us-east-1",
     ["codeSigningConfigArn: ", "codeSigningConfigArn: "],
   ],
-  [{ assumeRoleArn: "ccm" }, "us-east-1", ['assumeRoleArn: "ccm" is no ARN; it begins with arn:aws:']],
+  [{ assumeRoleArn: "ccm" }, "us-east-1", ['assumeRoleArn: "ccm" is not an ARN; one begins with arn:aws:']],
   [
     { signInSecrets: "arn:aws-us-gov:ssm:a,arn:aws:ssm:b" },
     "us-gov-east-1",
