@@ -50,7 +50,7 @@ locals {
       asynchronous = true
     }
     ec2-events = {
-      description  = "Has the nodes of instances that end looked at, as EC2 tells of them"
+      description  = "Has nodes checked when EC2 reports that their instance stops or is terminated"
       memory_size  = 256
       timeout      = 45
       asynchronous = true
