@@ -7,9 +7,9 @@ const COUNTED = ["counts", "thousand-nodes", "bench", "retries", "nodes"].map(
 );
 
 // The time limits only end a test that hangs: a loaded machine is several times slower than an idle one.
-// Projects by what they need: `core` is pure, `shell` touches files, sockets and processes, `e2e` runs whole control planes and
-// goes two files at a time, and `counted` one. The files of `core` and of `shell` share their workers: a process of its own for each
-// file costs a fifth of the run.
+// Projects by what they need: `core` is pure, `shell` touches files, sockets and processes, `e2e` runs whole
+// control planes and goes two files at a time, and `counted` one. The files of `core` and of `shell` share
+// their workers: a process of its own for each file costs a fifth of the run.
 export default defineConfig(({ mode }) => ({
   test: {
     // Many tests wait for servers: on a machine of two cores two workers would leave it idle for a third of the time.

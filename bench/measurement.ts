@@ -48,7 +48,10 @@ export const Measurement = z.strictObject({
    * ascending.
    */
   latenciesMs: z.array(z.number().nonnegative()),
-  /** Milliseconds from the first registration (arrival `there`: from the contender's start) to the last node schedulable. */
+  /**
+   * Milliseconds from the first registration (arrival `there`: from the contender's start) to the last node
+   * schedulable.
+   */
   totalMs: z.number().nonnegative(),
   /** Milliseconds of the registrations; 0 if the nodes existed before. */
   registeringMs: z.number().nonnegative(),
@@ -65,7 +68,10 @@ export const Measurement = z.strictObject({
   /** Calls to EC2, including throttled ones. */
   cloudCalls: count,
   cloudThrottled: count,
-  /** CPU seconds, user and system, from the first registration (`there`: from the start) to the last node schedulable. */
+  /**
+   * CPU seconds, user and system, from the first registration (`there`: from the start) to the last node
+   * schedulable.
+   */
   cpuSeconds: z.strictObject({
     contender: z.number().nonnegative(),
     kubeApiserver: z.number().nonnegative(),

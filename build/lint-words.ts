@@ -30,12 +30,16 @@ const SUPPRESSION = /words-ignore: \S/;
 /** The maximum of words in a sentence of a comment; a colon or a semicolon ends a sentence, too. */
 const MAX_SENTENCE_WORDS = 25;
 
-const MAX_MARKDOWN_CHARACTERS = 120;
+/** The maximum of characters in a line of Markdown and in a line of a comment. */
+const MAX_CHARACTERS = 120;
 const FILES = ["*.ts", "*.md", "*.yml", "*.yaml"];
 /** The rules themselves, and their test. */
 const LEFT_OUT = new Set(["build/lint-words.ts", "test/build/lint-words.test.ts"]);
 
-/** Checks the words of a file, and in Markdown the length of its lines: tables, code, pictures and long links may be longer. */
+/**
+ * Checks the words of a file, and the length of its lines in Markdown and in comments. Tables, code, pictures and
+ * long links may be longer.
+ */
 export function checkWords(path: string, text: string): readonly WordFault[] {
   const lines = text.split("\n");
   const faults = lines.flatMap((line, index) => {
@@ -47,7 +51,7 @@ export function checkWords(path: string, text: string): readonly WordFault[] {
       })),
     );
   });
-  if (path.endsWith(".ts")) return [...faults, ...checkSentences(lines)];
+  if (path.endsWith(".ts")) return [...faults, ...checkSentences(lines), ...checkCommentLengths(lines)];
   return path.endsWith(".md") ? [...faults, ...checkLineLengths(lines)] : faults;
 }
 
@@ -76,13 +80,23 @@ function checkSentences(lines: readonly string[]): readonly WordFault[] {
   );
 }
 
+/** Checks the lines that are comments; directives and a long last word cannot be broken. */
+function checkCommentLengths(lines: readonly string[]): readonly WordFault[] {
+  return lines.flatMap((line, index) => {
+    const isLong = [...line].length > MAX_CHARACTERS && /\S\s+\S{1,100}(?:\s*\*\/)?$/.test(line);
+    if (!isLong || !/^\s*(?:\/\*|\*|\/\/)/.test(line) || /biome-ignore|@ts-|words-ignore/.test(line))
+      return [];
+    return [{ line: index + 1, message: `the comment is longer than ${MAX_CHARACTERS} characters` }];
+  });
+}
+
 function checkLineLengths(lines: readonly string[]): readonly WordFault[] {
   let isCode = false;
   return lines.flatMap((line, index) => {
     if (/^\s*```/.test(line)) isCode = !isCode;
-    const isLong = [...line].length > MAX_MARKDOWN_CHARACTERS && /\S\s+\S{1,100}$/.test(line);
+    const isLong = [...line].length > MAX_CHARACTERS && /\S\s+\S{1,100}$/.test(line);
     if (isCode || /^\s*\||^!\[/.test(line) || !isLong) return [];
-    return [{ line: index + 1, message: `the line is longer than ${MAX_MARKDOWN_CHARACTERS} characters` }];
+    return [{ line: index + 1, message: `the line is longer than ${MAX_CHARACTERS} characters` }];
   });
 }
 

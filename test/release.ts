@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { TABLES } from "#test/crash-consistency/tables.ts";
 
-// `npm run test:release`: every suite there is, whole, one after the other. It takes hours and two cores. Names on the command line
-// choose suites: `npm run test:release -- model upgrade`. The last line counts suites.
+// `npm run test:release`: every suite there is, whole, one after the other. It takes hours and two cores.
+// Names on the command line choose suites: `npm run test:release -- model upgrade`. The last line counts
+// suites.
 
 /** The suites by name: an npm script, and its arguments. */
 const SUITES: Readonly<Record<string, readonly [script: string, ...args: string[]]>> = {

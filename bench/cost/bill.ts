@@ -142,7 +142,10 @@ function sum({ computeUsd, logsUsd }: FunctionCost): number {
   return computeUsd + logsUsd;
 }
 
-/** The memory, in MB, for which Lambda gives the CPU time of one vCPU; less memory gets proportionally less (Lambda's developer guide). */
+/**
+ * The memory, in MB, for which Lambda gives the CPU time of one vCPU; less memory gets proportionally less
+ * (Lambda's developer guide).
+ */
 export const MB_PER_VCPU = 1_769;
 
 /**

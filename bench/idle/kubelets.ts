@@ -24,7 +24,10 @@ export async function registerNodes(admin: Transport, nodes: readonly IdleNode[]
   await Promise.all(Array.from({ length: REGISTERING_AT_ONCE }, worker));
 }
 
-/** Reports the status of every node once in `everySeconds`, evenly spread, until the signal fires; as idle kubelets do. */
+/**
+ * Reports the status of every node once in `everySeconds`, evenly spread, until the signal fires; as idle
+ * kubelets do.
+ */
 export async function keepNodes(
   admin: Transport,
   nodes: readonly IdleNode[],

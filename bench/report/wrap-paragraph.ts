@@ -2,8 +2,8 @@
 const WIDTH = 120;
 
 /**
- * Breaks a paragraph of Markdown into lines of at most 120 characters. Lines after the first begin with `indent`, such as two
- * spaces in a list. A longer word stays whole.
+ * Breaks a paragraph of Markdown into lines of at most 120 characters. Lines after the first begin with
+ * `indent`, such as two spaces in a list. A longer word stays whole.
  */
 export function wrapParagraph(text: string, indent = ""): string {
   const [first = "", ...words] = text.split(" ");

@@ -51,8 +51,8 @@ function selectLogLevel(object: ObjectReport): "info" | "warn" {
   return object.outcome === "retry" ? "warn" : "info";
 }
 
-// A decision holds the whole of what would be written; the report has it, a log line need not. Nor what is for the relay alone. Orphans
-// have lines of their own.
+// A decision holds the whole of what would be written; the report has it, a log line need not. Nor what is
+// for the relay alone. Orphans have lines of their own.
 function selectLogFields({
   decision: _,
   seen: _seen,

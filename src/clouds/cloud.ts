@@ -85,15 +85,15 @@ export interface Capability {
  *
  * Contract, tested by `test/clouds/conformance.ts`:
  * - `instances` never rejects: a failure is an `error` answer of the nodes that it concerns, and of no others.
- * - "not-found" is a positive statement by the cloud. A throttle, a time-out, an empty page, a malformed body or an abort
- *   is an error.
+ * - "not-found" is a positive statement by the cloud. A throttle, a time-out, an empty page, a malformed body
+ *   or an abort is an error.
  * - An instance is returned only after its ownership was checked against the configuration. A foreign one is the error
  *   `Foreign`, and several candidates are `Ambiguous`; both name the two sides. Messages are for the operator: they say
  *   all that helps, and are never written to the cluster.
- * - A provider ID with another cloud's scheme is `ForeignProviderID`. One of this cloud's that cannot name an instance is
- *   `InvalidProviderID`. Neither needs a request.
- * - A terminated instance is "found" while the cloud shows it and its ownership is proven: by what the cloud still knows
- *   of it, else by the node's own annotation, which must name the configured network.
+ * - A provider ID with another cloud's scheme is `ForeignProviderID`. One of this cloud's that cannot name an
+ *   instance is `InvalidProviderID`. Neither needs a request.
+ * - A terminated instance is "found" while the cloud shows it and its ownership is proven: by what the cloud
+ *   still knows of it, else by the node's own annotation, which must name the configured network.
  * - The number of calls is the batch's size divided by the API's page, never one call per node.
  * - Nodes are read, never changed.
  */

@@ -58,7 +58,8 @@ export async function readCloudConfig(
 /**
  * Parses a cloud-config for a provider: YAML with the keys of the cloud's entry in src/config/cluster.ts.
  *
- * `environment` supplies the region where AWS users expect it; a value in the file wins. Without a text, only the provider is checked. `file` is the source of the text, named in the error if it contains a secret.
+ * `environment` supplies the region where AWS users expect it; a value in the file wins. Without a text, only
+ * the provider is checked. `file` is the source of the text, named in the error if it contains a secret.
  */
 export function parseCloudConfig(
   provider: string | undefined,

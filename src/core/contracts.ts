@@ -69,7 +69,10 @@ export const STATE_CONFIG_MAP = "serverless-ccm";
 /** The namespace of the Lease and the ConfigMap. */
 export const SYSTEM_NAMESPACE = "kube-system";
 
-/** The `source.component` of the Events of node initialization: the stock controller's, so that existing tooling finds them. */
+/**
+ * The `source.component` of the Events of node initialization: the stock controller's, so that existing
+ * tooling finds them.
+ */
 export const NODE_EVENT_SOURCE = "cloud-node-controller";
 
 /**

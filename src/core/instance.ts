@@ -35,9 +35,10 @@ export type Instance = z.output<typeof Instance>;
 
 /**
  * Why a cloud could not answer about a node. `Foreign`: the instance is not (or not yet known to be) the cluster's.
- * `ForeignProviderID` has the scheme of another cloud; `InvalidProviderID` has this cloud's scheme and names no instance. `InvalidAddress`:
- * an address that the node itself reports is unreadable. These and `Ambiguous` concern one node, and a person must fix them.
- * `Denied` concerns the whole account; the others are temporary.
+ * `ForeignProviderID` has the scheme of another cloud; `InvalidProviderID` has this cloud's scheme and names
+ * no instance. `InvalidAddress`: an address that the node itself reports is unreadable. These and `Ambiguous`
+ * concern one node, and a person must fix them. `Denied` concerns the whole account; the others are
+ * temporary.
  */
 export const InstanceErrorCode = z.enum([
   "Foreign",

@@ -52,8 +52,8 @@ export const MAX_SECOND_CCMS = 10;
 /**
  * Returns the other cloud-controller-managers that left traces, the latest first. Traces are field managers
  * on nodes with a cloud-controller-manager's name, and the holder of the leader election Lease. Senders of Events
- * with the stock controllers' sources are traces, too. Our own Events have these sources too, and are recognized by their
- * field manager.
+ * with the stock controllers' sources are traces, too. Our own Events have these sources too, and are
+ * recognized by their field manager.
  */
 export function findSecondCcms(traces: ClusterTraces, now: Date): readonly SecondCcm[] {
   const seen = new Map<string, [Trace, ...Trace[]]>();

@@ -6,7 +6,10 @@ import type { OperationResult } from "./enumerate.ts";
 import { createKubeApiserverStage, type StagePlane } from "./stage.ts";
 import { loadTable } from "./tables.ts";
 
-// `npm run test:crash-consistency`: the whole table of AWS, or of another cloud with --cloud. --operation selects operations by a word in their name, --every selects each n-th disturbance, and --kube-apiserver uses a real API server. Processes share the operations, because the SDK finds its endpoint in the environment of a process: two, or as many as --processes says.
+// `npm run test:crash-consistency`: the whole table of AWS, or of another cloud with --cloud. --operation
+// selects operations by a word in their name, --every selects each n-th disturbance, and --kube-apiserver
+// uses a real API server. Processes share the operations, because the SDK finds its endpoint in the
+// environment of a process: two, or as many as --processes says.
 
 /** Seconds that the whole table of AWS may take on two idle cores. */
 const BUDGET_SECONDS = 480;

@@ -48,8 +48,8 @@ let startMs = 0;
 const SHUTDOWN = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
 
 /**
- * Deletion by the function, as its own identity, on one API server; or by a function that cannot reach that, with the relay writing in
- * its stead.
+ * Deletion by the function, as its own identity, on one API server; or by a function that cannot reach that,
+ * with the relay writing in its stead.
  */
 export function describeDeletion(
   title: string,
@@ -396,7 +396,10 @@ export function describeDeletion(
     });
 
     describe("with a brake of the fleet", () => {
-      /** So many nodes that were missed a while ago, in a cluster of a hundred and ten: twenty-two may go by its own brake. */
+      /**
+       * So many nodes that were missed a while ago, in a cluster of a hundred and ten: twenty-two may go by
+       * its own brake.
+       */
       async function missed(count: number): Promise<readonly Node[]> {
         const all = await silent(110);
         become(all.slice(0, count), { hidden: true });

@@ -33,7 +33,10 @@ export interface FunctionUnderTest {
   join(...names: string[]): Promise<Node[]>;
   /** A valid event about these objects, and the difference. */
   event(objects: readonly unknown[], difference?: Record<string, unknown>): Record<string, unknown>;
-  /** Invokes the function as a platform does, with JSON in both directions, in the world as given and the difference. */
+  /**
+   * Invokes the function as a platform does, with JSON in both directions, in the world as given and the
+   * difference.
+   */
   invoke(
     event: unknown,
     difference?: Partial<Dependencies>,

@@ -11,7 +11,10 @@ export interface Life {
   landed(): void;
   /** Wraps a transport so that its requests are steps. */
   transport(api: Transport): Transport;
-  /** The API server has answered all that was sent, heard or not: what comes next finds the world as the process left it. */
+  /**
+   * The API server has answered all that was sent, heard or not: what comes next finds the world as the
+   * process left it.
+   */
   over(): Promise<void>;
   taken(): number;
 }

@@ -43,7 +43,10 @@ export interface MarkedWorld {
   readonly api: ClusterUnderTest;
   readonly cluster: Cluster;
   join(subject: Subject): Promise<Node>;
-  /** Sends nodes and their kubelets' requests for certificates through the functions, when they are young and when they are old. */
+  /**
+   * Sends nodes and their kubelets' requests for certificates through the functions, when they are young and
+   * when they are old.
+   */
   run(nodes: readonly Node[], difference?: Difference): Promise<Read>;
   /** Returns the whole content of the cluster. */
   everything(): Promise<string>;

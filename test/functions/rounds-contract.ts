@@ -58,7 +58,10 @@ export function describeRounds(title: string, start: (folder: string) => Promise
       );
     }
 
-    /** Invokes the function as a new process, with the objects as they are now; `steps` requests are answered before it is killed. */
+    /**
+     * Invokes the function as a new process, with the objects as they are now; `steps` requests are answered
+     * before it is killed.
+     */
     async function invoke(
       world: ShelfCloud,
       objects: readonly Record<string, unknown>[],
@@ -134,7 +137,8 @@ export function describeRounds(title: string, start: (folder: string) => Promise
       await expectShelved(world, objects);
       expect(world.observations).toBe(1);
       expect(report.usage.cloud.calls).toEqual({ DescribeShelves: 1, rent: 3, fill: 3 });
-      // The shared write and one patch for each; the state twice, the objects after the shared write and before the first action.
+      // The shared write and one patch for each; the state twice, the objects after the shared write and
+      // before the first action.
       expect(report.usage.cluster).toMatchObject({ writes: 4, conflicts: 0, reads: 2 + 3 + 3 });
       const again = await invoke(world, await now(objects));
       expect(again.report.objects.map(({ outcome }) => outcome)).toEqual([

@@ -18,8 +18,8 @@ import {
   toDependencies,
 } from "#test/functions/marked-world.ts";
 
-// Every failure but a cloud's goes through the functions with marks in all that is not the tenant's; then all that the cluster was sent
-// is searched for them. The operator must have got them.
+// Every failure but a cloud's goes through the functions with marks in all that is not the tenant's; then all
+// that the cluster was sent is searched for them. The operator must have got them.
 
 let world: MarkedWorld;
 let folder: string;

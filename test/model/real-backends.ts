@@ -18,7 +18,10 @@ export interface BackedScenario {
   close(): Promise<void>;
 }
 
-/** Starts the programs. The AWS SDK finds moto by the environment, so a process or worker has one scenario at a time. */
+/**
+ * Starts the programs. The AWS SDK finds moto by the environment, so a process or worker has one scenario at
+ * a time.
+ */
 export async function startBackends(
   scenario: Scenario,
   { moto, kubeApiserver }: RealBackends,

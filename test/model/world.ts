@@ -19,7 +19,10 @@ export interface World {
   readonly cluster: ModelCluster;
   readonly cloud: ModelCloud;
   readonly network: Network;
-  /** Invokes the function as an actor that sees these lists. Resolves with undefined if the actor ended or has nothing to send. */
+  /**
+   * Invokes the function as an actor that sees these lists. Resolves with undefined if the actor ended or has
+   * nothing to send.
+   */
   invoke(invocation: Invocation): Promise<Report | undefined>;
   /** Problems on the way, apart from the end state. */
   readonly violations: string[];

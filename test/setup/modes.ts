@@ -1,11 +1,15 @@
-// Which test files a run takes: `npm test` is mode `test`, `npm run test:all` mode `all`, `npm run test:release` mode `release`.
+// Which test files a run takes: `npm test` is mode `test`, `npm run test:all` mode `all`, `npm run
+// test:release` mode `release`.
 
 import { matchesGlob } from "node:path";
 
 /** The part of a run that a mode is: `test` is `npm test`, and each mode contains the one before it. */
 type TestMode = "test" | "all" | "release";
 
-/** What `npm test` leaves to `test:all`: a real control plane, built programs, policies, whole systems, and what takes long. */
+/**
+ * What `npm test` leaves to `test:all`: a real control plane, built programs, policies, whole systems, and
+ * what takes long.
+ */
 const NOT_IN_TEST = [
   "test/**/*kube-apiserver*.test.ts",
   "test/adversarial/**",
@@ -28,7 +32,10 @@ const NOT_IN_TEST = [
   "test/witness/**",
 ];
 
-/** What `test:all` leaves to the release: repetitions on a second API server, and tables that one row of `test:all` stands for. */
+/**
+ * What `test:all` leaves to the release: repetitions on a second API server, and tables that one row of
+ * `test:all` stands for.
+ */
 const NOT_IN_ALL = [
   "test/clouds/aws/routes/conformance-kube-apiserver.test.ts",
   "test/clouds/aws/tags/conformance-kube-apiserver.test.ts",
@@ -70,7 +77,10 @@ export const LEFT_TO_ALL = {
   isLeftToAll: true,
 } as const;
 
-/** Whether a run in this mode builds a control plane with Go if the machine lacks one; `npm test` only uses an existing one. */
+/**
+ * Whether a run in this mode builds a control plane with Go if the machine lacks one; `npm test` only uses an
+ * existing one.
+ */
 export function mayBuildControlPlane(mode: string): boolean {
   return mode !== "test";
 }

@@ -3,7 +3,8 @@ import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { readVersion } from "#test/setup/control-plane-build.ts";
 
-// `npm run test:versions`: runs the tests of API server behaviour on the oldest and the newest supported version, in sequence. `npm run test:versions -- 1.34` runs one of them. The last line has the total counts.
+// `npm run test:versions`: runs the tests of API server behaviour on the oldest and the newest supported
+// version, in sequence. `npm run test:versions -- 1.34` runs one of them. The last line has the total counts.
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 

@@ -7,7 +7,10 @@ import { buildReport } from "#test/relay/report-builders.ts";
 import { serviceWatch } from "#test/relay/watch-builders.ts";
 import { createSweptWorld } from "#test/sweep/sweep-builders.ts";
 
-/** A controller about one object, which reads of all nodes their names; it needs no work, and is looked at every ten minutes. */
+/**
+ * A controller about one object, which reads of all nodes their names; it needs no work, and is looked at
+ * every ten minutes.
+ */
 const aloneWatch: Watch = {
   ...serviceWatch,
   name: "test-alone",

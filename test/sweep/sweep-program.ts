@@ -5,7 +5,8 @@ import { systemClock } from "#kube/follow/clock.ts";
 import { createSweepTurns, sweepCluster } from "#sweep/sweep-cluster.ts";
 import { buildReport } from "#test/relay/report-builders.ts";
 
-// One process that sweeps a cluster, for tests that measure what it takes: its arguments are a server, its authority and a token's file.
+// One process that sweeps a cluster, for tests that measure what it takes: its arguments are a server, its
+// authority and a token's file.
 const [server = "", authority = "", tokenFile = ""] = process.argv.slice(2);
 const token = (await readFile(tokenFile, "utf8")).trim();
 const transport = connect({

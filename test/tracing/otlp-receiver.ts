@@ -53,7 +53,10 @@ export interface Received extends z.output<typeof ReceivedSpan> {
   readonly service: unknown;
 }
 
-/** A collector of traces that keeps what it is sent; a request that OTLP does not have is answered with 400, and remembered. */
+/**
+ * A collector of traces that keeps what it is sent; a request that OTLP does not have is answered with 400,
+ * and remembered.
+ */
 export interface OtlpReceiver {
   /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly url: string;

@@ -5,7 +5,9 @@ import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
 import { CLOUDS } from "./clouds.ts";
 import { startTwoActors } from "./stage.ts";
 
-// `npm run test:two-actors -- --runs N`: two and three actors on one Service, on each cloud or on those of --cloud. --seed sets the first seed, --history prints the requests of each failed run, and --kube-apiserver uses a real API server.
+// `npm run test:two-actors -- --runs N`: two and three actors on one Service, on each cloud or on those of
+// --cloud. --seed sets the first seed, --history prints the requests of each failed run, and --kube-apiserver
+// uses a real API server.
 
 const { values } = parseArgs({
   options: {

@@ -12,8 +12,9 @@ import type { StageOfFunctions } from "#test/upgrade/versions.ts";
 import { createWorld, writeClusters } from "#test/upgrade/world.ts";
 import { readPreviousCommit, writeFixtures } from "#test/upgrade/write-fixtures.ts";
 
-// `npm run test:upgrade -- [--from COMMIT] [--nodes N] [--keep] [--write-fixtures]`: builds this checkout and an older commit, and
-// runs each as relay and as functions of the other, on one lasting cluster. Prints a table, and fails if a row is wrong. Without
+// `npm run test:upgrade -- [--from COMMIT] [--nodes N] [--keep] [--write-fixtures]`: builds this checkout and
+// an older commit, and runs each as relay and as functions of the other, on one lasting cluster. Prints a
+// table, and fails if a row is wrong. Without
 // --from, the older commit is the one that wrote test/fixtures/previous.
 
 const { values } = parseArgs({

@@ -33,7 +33,10 @@ export interface InProcessFunctionsOptions {
   readonly fleetBrake?: FleetBrake | undefined;
 }
 
-/** The functions of all controllers in this process, for any number of clusters; each is loaded with its first event. */
+/**
+ * The functions of all controllers in this process, for any number of clusters; each is loaded with its first
+ * event.
+ */
 export interface InProcessFunctions extends Invoker {
   /** Loads the functions of these controllers ahead of their events. */
   load(controllers: readonly ControllerName[]): Promise<void>;

@@ -41,7 +41,10 @@ export interface ClusterNeeds {
   readonly noCloud?: boolean;
 }
 
-/** Reads one cluster from flags and the files they name; throws `ConfigurationError` with every fault found, `faults` included. */
+/**
+ * Reads one cluster from flags and the files they name; throws `ConfigurationError` with every fault found,
+ * `faults` included.
+ */
 export async function readClusterSettings(
   flags: ClusterFlags,
   environment: Readonly<Record<string, string | undefined>>,

@@ -21,8 +21,8 @@ export interface SessionOptions {
 
 /**
  * Returns a cluster's credentials for one purpose. They are those of its role or of the session role, narrowed by
- * the session policy. Undefined if the calls use the SDK's default credentials. `name` becomes part of the session's name. A
- * session lasts an hour, AWS's maximum for a role that another role assumes.
+ * the session policy. Undefined if the calls use the SDK's default credentials. `name` becomes part of the
+ * session's name. A session lasts an hour, AWS's maximum for a role that another role assumes.
  */
 export function createClusterCredentials(
   cluster: AwsCluster,

@@ -92,7 +92,8 @@ const LOAD_BALANCER_KEYS = {
    */
   sharedBackendSecurityGroup: z.boolean().prefault(false),
   /**
-   * `--service-node-port-range` of the API server. Without `clusterTag` no load balancer targets other ports of instances.
+   * `--service-node-port-range` of the API server. Without `clusterTag` no load balancer targets other ports
+   * of instances.
    */
   serviceNodePortRange: z.string().refine(isPortRange, NODE_PORT_RANGE).prefault("30000-32767"),
   allow: Allow.prefault({}),

@@ -188,8 +188,8 @@ type Scope = Pick<ManagementServer, "namespace" | "cluster">;
 
 /**
  * Finds the Machine of a node. First comes the Machine that names the node's uid. Then come the Machine in the node's
- * label and the one that the node was seen with. The last is the Machine that names a node of its name. Only a Machine that was known before
- * can be gone.
+ * label and the one that the node was seen with. The last is the Machine that names a node of its name. Only
+ * a Machine that was known before can be gone.
  */
 function findMachine(node: Node, { byUid, byNodeName }: MachineIndex, scope: Scope): MachineMatch {
   const { name, uid } = node.metadata;

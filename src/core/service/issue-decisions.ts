@@ -148,8 +148,8 @@ function isWaiting(service: Service, desired: DesiredLoadBalancer | undefined): 
 }
 
 /**
- * Seconds since work became due: since the deletion, since the annotation records work in progress, or since the creation. Returns
- * `unknown` when none of these is available.
+ * Seconds since work became due: since the deletion, since the annotation records work in progress, or since
+ * the creation. Returns `unknown` when none of these is available.
  */
 function countSecondsPending(service: Service, now: Date, unknown = 0): number {
   const { creationTimestamp, deletionTimestamp } = service.metadata;

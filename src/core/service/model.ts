@@ -64,8 +64,8 @@ export interface Issue {
 export type LoadBalancerAction = Pick<CloudAction, "action" | "target" | "parameters">;
 
 /**
- * The values to write on a Service; null removes one. Annotations and labels are written through the status, like everything else. A
- * `loadBalancerIP` needs the right to patch Services.
+ * The values to write on a Service; null removes one. Annotations and labels are written through the status,
+ * like everything else. A `loadBalancerIP` needs the right to patch Services.
  */
 export interface ServiceEdit {
   readonly annotations?: Readonly<Record<string, string | null>>;
@@ -188,7 +188,8 @@ export interface LoadBalancerModel {
    * Everything else stays unchanged. Returns `wait` while the cloud is still working on an earlier change.
    * Undefined when no load balancer of the Service is visible, or when its targets are unknown.
    *
-   * `question.onlyTargets` is set, but the observation may contain more. Without this function the targets stay as well.
+   * `question.onlyTargets` is set, but the observation may contain more. Without this function the targets
+   * stay as well.
    */
   followNodes?(
     question: LoadBalancerQuestion,

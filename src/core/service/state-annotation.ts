@@ -11,9 +11,9 @@ export const StateAnnotation = z.strictObject({
   version: z.literal(1),
   uid: z.string(),
   /**
-   * `applying`: changes of the cloud may be in progress. `applied`: the state behind the hashes is reached. `undoing` and `refused`: the cloud
-   * refused it, and its resources are being removed or are gone. `leaving`: the Service needs no load balancer any more, and late results
-   * of earlier work are awaited.
+   * `applying`: changes of the cloud may be in progress. `applied`: the state behind the hashes is reached.
+   * `undoing` and `refused`: the cloud refused it, and its resources are being removed or are gone.
+   * `leaving`: the Service needs no load balancer any more, and late results of earlier work are awaited.
    */
   state: z.enum(["applying", "applied", "undoing", "refused", "leaving"]),
   /**

@@ -53,7 +53,8 @@ export interface LoadBalancersState {
 }
 
 /**
- * `/v2/load_balancers`: created at once and active after a few reads, replaced as a whole by PUT, droplets added and removed separately.
+ * `/v2/load_balancers`: created at once and active after a few reads, replaced as a whole by PUT, droplets
+ * added and removed separately.
  */
 export function createLoadBalancers(world: LoadBalancersState): Resource {
   return (request, refuse) => {

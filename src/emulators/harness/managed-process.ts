@@ -9,7 +9,10 @@ export interface ManagedProcess {
   readonly exited: Promise<number | NodeJS.Signals>;
   /** Returns the end of its standard output and standard error. */
   output(): string;
-  /** Signals the process itself; SIGKILL reaches the whole group. Resolves when it has ended, by SIGKILL if it takes too long. */
+  /**
+   * Signals the process itself; SIGKILL reaches the whole group. Resolves when it has ended, by SIGKILL if it
+   * takes too long.
+   */
   stop(signal: "SIGTERM" | "SIGINT" | "SIGKILL"): Promise<void>;
 }
 

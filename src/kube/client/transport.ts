@@ -63,9 +63,10 @@ export type Authorization = (
 /**
  * A narrow client of one API server over one HTTP/2 connection. Rejects with `ApiUnreachable` if no answer
  * came; any HTTP status is an answer. After a 401 it closes the connection to new requests,
- * and reads the credentials again. It then sends the request once more on a new connection, unless it just did so. If a connection is dead or
- * the server closes it (GOAWAY), requests are retried once on a new one. This applies to requests that were
- * certainly not processed, and always to GET and PATCH, because all our patches carry preconditions.
+ * and reads the credentials again. It then sends the request once more on a new connection, unless it just
+ * did so. If a connection is dead or the server closes it (GOAWAY), requests are retried once on a new one.
+ * This applies to requests that were certainly not processed, and always to GET and PATCH, because all our
+ * patches carry preconditions.
  */
 export interface Transport {
   send(request: ApiRequest): Promise<ApiResponse>;

@@ -44,7 +44,8 @@ describe("the cheapest tasks", () => {
     ["one more: the next", 413, 1, { vcpu: 1, gb: 2 }, 876],
     // Two of { 1, 1 } hold 824 and cost 1,606; two of { 1, 2 } 1,752; one of { 4, 8 } 3,504.
     ["too many for one of them: two of the smallest", 501, 2, { vcpu: 1, gb: 1 }, 1_606],
-    // 2,000: of { 1, 1 } five, 4,015; of { 1, 2 } four, 3,504; of { 4, 8 } two, as one holds 1 + (2 − 0.001) / 0.001 = 2,000: one, 3,504.
+    // 2,000: of { 1, 1 } five, 4,015; of { 1, 2 } four, 3,504; of { 4, 8 } two, as one holds 1 + (2 − 0.001)
+    // / 0.001 = 2,000: one, 3,504.
     ["equally cheap: the first of the list", 2_000, 1, { vcpu: 4, gb: 8 }, 3_504],
   ])("%s", (_given, clusters, count, size, usd) => {
     expect(selectRelayTasks(clusters, relay, prices, "arm64")).toEqual({

@@ -26,7 +26,10 @@ const STALE_EVENTS: readonly (readonly [string, (service: Service) => object])[]
 ];
 const ANOTHER_UID = "99999999-9999-4999-8999-999999999999";
 
-/** Changes of a Service by a tenant whose API server shows it with the uid of another cluster's Service, and the events about it. */
+/**
+ * Changes of a Service by a tenant whose API server shows it with the uid of another cluster's Service, and
+ * the events about it.
+ */
 const FORGERIES: readonly (readonly [string, object | undefined])[] = [
   ["needs a load balancer", undefined],
   [

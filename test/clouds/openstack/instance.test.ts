@@ -48,7 +48,10 @@ test("a server is described in the terms of all clouds", async () => {
 });
 
 describe("the addresses", () => {
-  /** Two ports, the first of them down; fixed addresses in two networks, one of them IPv6 as well, and a floating one. */
+  /**
+   * Two ports, the first of them down; fixed addresses in two networks, one of them IPv6 as well, and a
+   * floating one.
+   */
   const RICH: Partial<FakeOpenStackServer> = {
     name: "n",
     ports: [

@@ -6,7 +6,9 @@ import { startRealCluster } from "#test/e2e/clouds/stage-plane.ts";
 import { STAGED_CLOUDS } from "#test/e2e/clouds/staged-clouds.ts";
 import { getControlPlaneBinaries } from "#test/setup/control-plane-binaries.ts";
 
-// `npm run test:clouds`: the life of nodes, and of a Service if the cloud has load balancers, on a real API server, with each cloud's fake. --cloud, which may be repeated, selects single clouds. Nothing is left of a Service's load balancer, whether it is deleted with an address or before.
+// `npm run test:clouds`: the life of nodes, and of a Service if the cloud has load balancers, on a real API
+// server, with each cloud's fake. --cloud, which may be repeated, selects single clouds. Nothing is left of a
+// Service's load balancer, whether it is deleted with an address or before.
 
 /** The maximum of printed problems of a cloud. */
 const MAX_PROBLEMS = 5;

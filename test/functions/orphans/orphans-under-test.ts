@@ -45,7 +45,10 @@ export interface Audited {
   readonly steps: number;
 }
 
-/** Services of one API server and load balancers of one cloud, and the function as its own identity, in a time of the test's. */
+/**
+ * Services of one API server and load balancers of one cloud, and the function as its own identity, in a time
+ * of the test's.
+ */
 export interface OrphansUnderTest {
   /** Actions that were sent to the cloud, as `action target`. */
   readonly actions: string[];
@@ -206,7 +209,10 @@ interface List {
   readonly items: readonly { readonly metadata: { readonly name: string } }[];
 }
 
-/** The cloud as a process has it that may be killed: each call is a step before it, and one after it that it changes something by. */
+/**
+ * The cloud as a process has it that may be killed: each call is a step before it, and one after it that it
+ * changes something by.
+ */
 function livingCloud(cloud: Cloud, life: Life, actions: string[]): Cloud {
   const inner = cloud.capabilities?.["loadBalancers"];
   if (inner === undefined) throw new Error(`${cloud.provider} has no load balancers`);

@@ -36,8 +36,8 @@ type Answer = { readonly kind: "observed"; readonly state: unknown } | { readonl
 export const STATE = { namespace: "kube-system", name: "shelf-numbers" };
 
 /**
- * A controller that wants all that the house can carry: numbers are reserved in shared state before anything is rented, and a
- * wish takes three rounds after that: rent, fill, and say so on the wish.
+ * A controller that wants all that the house can carry: numbers are reserved in shared state before anything
+ * is rented, and a wish takes three rounds after that: rent, fill, and say so on the wish.
  */
 export const shelfController: Controller<Wish, Answer> = {
   name: "shelf-controller",

@@ -12,7 +12,10 @@ export interface FakeObject {
   readonly [field: string]: unknown;
 }
 
-/** An API server in memory, with one collection, its versions and its history; watches and lists answer as kube-apiserver's do. */
+/**
+ * An API server in memory, with one collection, its versions and its history; watches and lists answer as
+ * kube-apiserver's do.
+ */
 export interface FakeApi extends Transport {
   readonly requests: readonly string[];
   readonly lists: readonly string[];

@@ -519,7 +519,10 @@ it("requests that wait for a connection share one attempt, and its end", async (
 
 const PING = { pingIntervalMs: 20, pingTimeoutMs: 60 };
 
-/** A server that acts by a list, and a transport to it through a proxy. From here on the test passes the time of timers. */
+/**
+ * A server that acts by a list, and a transport to it through a proxy. From here on the test passes the time
+ * of timers.
+ */
 async function givenProxy(acts: readonly [Act, ...Act[]]): Promise<FreezingProxy> {
   await given(acts);
   const proxy = await startFreezingProxy(Number(new URL(server.url).port));

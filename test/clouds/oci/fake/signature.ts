@@ -25,7 +25,10 @@ const GENERIC = ["date", "(request-target)", "host"];
 const OF_BODY = ["content-length", "content-type", "x-content-sha256"];
 const MAX_SKEW_MS = 5 * 60_000;
 
-/** Checks a signature as Oracle does: version, algorithm, which headers are signed, the date, the body's digest and the RSA signature. */
+/**
+ * Checks a signature as Oracle does: version, algorithm, which headers are signed, the date, the body's
+ * digest and the RSA signature.
+ */
 export function checkSignature(sent: Sent, keys: KnownKeys, now: number): Verdict {
   const { method, target, headers, body } = sent;
   const wrong = (why: string): Verdict => ({ kind: "wrong", why });

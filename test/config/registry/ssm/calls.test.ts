@@ -24,7 +24,10 @@ const MINUTE_MS = 60_000;
 /** SSM allows 2,400 by default, of which others have a part. */
 const MAX_CALLS = 1_000;
 const MINUTES = 4;
-/** What the idle clusters of a deployment are looked at for: nodes every five minutes, orphans and Services every ten. */
+/**
+ * What the idle clusters of a deployment are looked at for: nodes every five minutes, orphans and Services
+ * every ten.
+ */
 const LOOKS = [
   { everyMs: 5 * MINUTE_MS, deletes: false },
   { everyMs: 10 * MINUTE_MS, deletes: true },

@@ -14,7 +14,10 @@ export interface PlanPart {
   readonly warnings?: readonly Issue[] | undefined;
 }
 
-/** Whether the load balancer of the derived name is a network load balancer that may be changed and deleted for the Service. */
+/**
+ * Whether the load balancer of the derived name is a network load balancer that may be changed and deleted
+ * for the Service.
+ */
 export function isOwnBalancer({ state, owner, configuration }: LoadBalancerContext): boolean {
   if (state.network === undefined || state.network.loadBalancer.Type !== "network") return false;
   const { tags, loadBalancer } = state.network;
