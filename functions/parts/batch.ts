@@ -5,7 +5,7 @@ import type {
   Conflict,
   ListedObjects,
   ObjectCount,
-  ReadState,
+  StateResult,
   Subject,
 } from "#core/controller.ts";
 import type { CloudAction, Decision, Plan } from "#core/decision.ts";
@@ -23,7 +23,7 @@ import type { ApplyItem, Decider } from "#kube/apply/context.ts";
 
 /** The state that a batch was decided under, as read. */
 export interface BatchState {
-  readonly state: ReadState;
+  readonly state: StateResult;
   readonly count: ObjectCount | undefined;
   readonly listed?: ListedObjects | undefined;
   readonly fleet?: FleetBrakeState | undefined;

@@ -50,9 +50,9 @@ function selectBounds({ limits: { answerBytes } }: Cluster): Bounds {
 function formatConnectionKey(cluster: Cluster, role: SignInRole, bounds: Bounds): string {
   const { name, server, tlsServerName, certificateAuthorityFile, certificateAuthorityData } = cluster;
   const key = selectSignInKey(cluster, role);
-  const how = key === undefined ? undefined : cluster.signIn[key];
+  const signInMethod = key === undefined ? undefined : cluster.signIn[key];
   const authority = [certificateAuthorityFile, certificateAuthorityData];
-  return JSON.stringify([name, server, tlsServerName, ...authority, bounds, how]);
+  return JSON.stringify([name, server, tlsServerName, ...authority, bounds, signInMethod]);
 }
 
 /** A cache of the `limit` last used values by key; `discard` receives each evicted value. */

@@ -74,10 +74,12 @@ export function listSharedNetworkWarnings(
   const byNetwork = Map.groupBy(claimed, ({ provider, claim }) => `${provider} ${claim.network?.value}`);
   const warnings = new Map<string, string>();
   for (const inNetwork of byNetwork.values())
-    for (const one of inNetwork) {
-      if (!one.claim.takesUnmarked || one.claim.network === undefined) continue;
-      const other = inNetwork.find((each) => each !== one && doClaimsShareNetwork(one.claim, each.claim));
-      if (other !== undefined) warnings.set(one.name, describeSharedNetwork(one, other));
+    for (const claimant of inNetwork) {
+      if (!claimant.claim.takesUnmarked || claimant.claim.network === undefined) continue;
+      const other = inNetwork.find(
+        (each) => each !== claimant && doClaimsShareNetwork(claimant.claim, each.claim),
+      );
+      if (other !== undefined) warnings.set(claimant.name, describeSharedNetwork(claimant, other));
     }
   return warnings;
 }

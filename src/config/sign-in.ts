@@ -44,15 +44,20 @@ export async function signIn(
 ): Promise<SignInOptions> {
   const key = selectSignInKey(cluster, role);
   const about = { cluster: cluster.name, role, key: key ?? role };
-  const how = key === undefined ? undefined : cluster.signIn[key];
-  if (how === undefined)
+  const signInMethod = key === undefined ? undefined : cluster.signIn[key];
+  if (signInMethod === undefined)
     throw new SignInError(
       "NotConfigured",
       about,
       `the sign-in is missing; add ${formatSignInKeys(role)} to the cluster's entry`,
     );
   const readAuthority = createAuthorityReader(cluster, about);
-  const { readTls, authorization } = await createIdentity(how, about, cluster, options.now ?? Date.now);
+  const { readTls, authorization } = await createIdentity(
+    signInMethod,
+    about,
+    cluster,
+    options.now ?? Date.now,
+  );
   const tls: ReadTls = async ({ fresh = false } = {}) => {
     const own = {
       certificateAuthority: undefined,
@@ -106,7 +111,7 @@ interface Identity {
 }
 
 async function createIdentity(
-  how: SignIn,
+  signInMethod: SignIn,
   about: SignInSubject,
   cluster: Cluster,
   now: () => number,
@@ -116,27 +121,27 @@ async function createIdentity(
     const { signInByReading } = await import("#config/sign-in/read-identity.ts");
     return signInByReading(read, cluster, about, now);
   };
-  switch (how.kind) {
+  switch (signInMethod.kind) {
     case "token-file":
-      return { authorization: createTokenFileReader(how.file, about, now) };
+      return { authorization: createTokenFileReader(signInMethod.file, about, now) };
     case "client-certificate": {
-      const { certificateFile = "", keyFile = "", from } = how;
-      if (from !== undefined) return byReading({ ...how, from });
+      const { certificateFile = "", keyFile = "", from } = signInMethod;
+      if (from !== undefined) return byReading({ ...signInMethod, from });
       const read = createCachedReader(() => readPair({ certificateFile, keyFile }, about));
       return { readTls: async (fresh) => ({ clientCertificate: await read(fresh) }) };
     }
     case "kubeconfig":
-      if (how.from !== undefined) return byReading({ ...how, from: how.from });
+      if (signInMethod.from !== undefined) return byReading({ ...signInMethod, from: signInMethod.from });
       throw new SignInError(
         "NotSupported",
         about,
         `kubeconfig files are for the command line; use token-file or client-certificate in signIn.${about.key}, or keep the kubeconfig as a secret (from)`,
-        how.file,
+        signInMethod.file,
       );
     case "token":
     case "eks":
     case "web-identity":
-      return byReading(how);
+      return byReading(signInMethod);
     case "minted-token":
       throw new SignInError(
         "NotSupported",

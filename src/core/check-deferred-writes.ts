@@ -1,4 +1,4 @@
-import type { ObjectCount, ReadState, StateReference } from "#core/controller.ts";
+import type { ObjectCount, StateReference, StateResult } from "#core/controller.ts";
 import type { ClusterEvent, ClusterWrite, Decision } from "#core/decision.ts";
 import { type CloudKeys, findForeignField } from "#core/deferred-fields.ts";
 import type { DeferredWrites } from "#core/deferred-writes.ts";
@@ -26,7 +26,7 @@ export interface SentContext {
   readonly relatedUids: ReadonlySet<string>;
   /** The state under which the batch was decided, as it was read and sent. */
   readonly state:
-    | { readonly reference: Omit<StateReference, "counted">; readonly read: ReadState }
+    | { readonly reference: Omit<StateReference, "counted">; readonly read: StateResult }
     | undefined;
   /** The number of objects, if the function received it. */
   readonly count?: ObjectCount | undefined;

@@ -143,7 +143,7 @@ export interface Subject<T extends ApiObject = ApiObject, A = unknown> {
 /** The facts on which a decision depends, in addition to its subjects. */
 export interface DecisionContext extends AskContext {
   /** The object that `getStateReference` named, as JSON, or why it could not be read. */
-  readonly state?: ReadState | undefined;
+  readonly state?: StateResult | undefined;
   /** The number of objects that `getStateReference` requested, counted right after reading the state. */
   readonly count?: ObjectCount | undefined;
   /**
@@ -187,7 +187,7 @@ export type ObjectCount =
   | { readonly kind: "unknown"; readonly message: string };
 
 /** The state of a batch, read right before deciding. */
-export type ReadState =
+export type StateResult =
   | { readonly kind: "object"; readonly object: unknown }
   | { readonly kind: "absent" }
   | { readonly kind: "unreadable"; readonly message: string };

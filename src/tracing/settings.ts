@@ -16,7 +16,7 @@ export interface TracingSettings {
 /**
  * Settings, or what is wrong with them; a fault names the variable and never its value, which may be secret.
  */
-export type ReadTracingSettings =
+export type TracingSettingsResult =
   | { readonly kind: "settings"; readonly settings: TracingSettings }
   | { readonly kind: "faults"; readonly faults: readonly string[] };
 
@@ -26,7 +26,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const DEFAULT_TIMEOUT_MS = 10_000;
 
 /** Reads tracing settings from the environment; `service` is the default service name. */
-export function readTracingSettings(environment: Environment, service: string): ReadTracingSettings {
+export function readTracingSettings(environment: Environment, service: string): TracingSettingsResult {
   const faults: string[] = [];
   const own = (name: string): string | undefined =>
     environment[`OTEL_EXPORTER_OTLP_TRACES_${name}`] || environment[`OTEL_EXPORTER_OTLP_${name}`];

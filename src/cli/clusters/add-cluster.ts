@@ -174,8 +174,8 @@ async function readBase64(file: string): Promise<string> {
 function readSignIns(written: readonly string[], faults: ConfigurationFault[]): { readonly signIn?: object } {
   const signIn: Record<string, unknown> = {};
   for (const each of written) {
-    const [, who, how] = /^([\w-]+)=(.+)$/s.exec(each) ?? [];
-    const parsed = how === undefined ? undefined : parseYaml(how);
+    const [, who, signInMethod] = /^([\w-]+)=(.+)$/s.exec(each) ?? [];
+    const parsed = signInMethod === undefined ? undefined : parseYaml(signInMethod);
     if (who === undefined || parsed?.kind !== "value") {
       const message = "is not understood; write it as functions='{ kind: eks, clusterName: blue }'";
       faults.push({ name: "--sign-in", message });

@@ -184,12 +184,16 @@ async function trySignIn(cluster: Cluster, role: SignInRole): Promise<void> {
 }
 
 async function readAuthorizationHeader(cluster: Cluster, role: SignInRole): Promise<string | undefined> {
-  const how = cluster.signIn[role];
+  const signInMethod = cluster.signIn[role];
   // Minting a token requires a connection, which is for `--connect`.
-  if (how?.kind === "minted-token") return undefined;
-  if (role !== "relay" || how?.kind !== "kubeconfig" || how.file === undefined)
+  if (signInMethod?.kind === "minted-token") return undefined;
+  if (role !== "relay" || signInMethod?.kind !== "kubeconfig" || signInMethod.file === undefined)
     return (await signIn(cluster, role)).authorization?.();
-  const { config } = await loadKubeconfig(how.file, how.context, buildTrust(cluster, how.allow ?? []));
+  const { config } = await loadKubeconfig(
+    signInMethod.file,
+    signInMethod.context,
+    buildTrust(cluster, signInMethod.allow ?? []),
+  );
   const token = config.getCurrentUser()?.token;
   return token ? `Bearer ${token}` : undefined;
 }

@@ -32,17 +32,21 @@ export async function connectIdentity(
   bounds: Pick<ConnectOptions, "maxBodyBytes" | "maxWriteBodyBytes"> = {},
 ): Promise<Transport> {
   const key = selectSignInKey(cluster, role);
-  const how = key === undefined ? undefined : cluster.signIn[key];
+  const signInMethod = key === undefined ? undefined : cluster.signIn[key];
   const judgeAddress = createAddressJudge(rules);
-  if (how?.kind === "minted-token") return connectMinted(cluster, role, how, rules, bounds);
-  if (how?.kind !== "kubeconfig" || how.file === undefined)
+  if (signInMethod?.kind === "minted-token") return connectMinted(cluster, role, signInMethod, rules, bounds);
+  if (signInMethod?.kind !== "kubeconfig" || signInMethod.file === undefined)
     return connectExplained({
       server: cluster.server,
       judgeAddress,
       ...(await signIn(cluster, role)),
       ...bounds,
     });
-  const access = await readKubeconfig(how.file, how.context, buildTrust(cluster, how.allow ?? []));
+  const access = await readKubeconfig(
+    signInMethod.file,
+    signInMethod.context,
+    buildTrust(cluster, signInMethod.allow ?? []),
+  );
   const authority = await readAuthority(cluster, role);
   // The entry defines the API server, its name and its certificate authority; the kubeconfig defines the
   // credentials.
@@ -97,7 +101,7 @@ const SEMAPHORE = createSemaphore(() => 16, 100_000);
 export async function connectMinted(
   cluster: Cluster,
   role: SignInRole,
-  how: MintedSignIn,
+  signInMethod: MintedSignIn,
   rules: AddressRules,
   bounds: Pick<ConnectOptions, "maxBodyBytes" | "maxWriteBodyBytes"> = {},
 ): Promise<Transport> {
@@ -109,7 +113,7 @@ export async function connectMinted(
       about,
       "a token is minted for one function, and not for all of them",
     );
-  const [namespace = "", name = ""] = how.secret.split("/");
+  const [namespace = "", name = ""] = signInMethod.secret.split("/");
   const readAuthorityAnew = await readAuthority(cluster, role);
   const readTls: ReadTls = async (options) => ({
     ...(await readAuthorityAnew?.(options)),
@@ -123,9 +127,9 @@ export async function connectMinted(
       const minted = await mintToken({
         server: cluster.server.replace(/\/+$/, ""),
         tls: await readTls(),
-        secret: { namespace, name, key: how.key },
+        secret: { namespace, name, key: signInMethod.key },
         serviceAccount: { namespace: SYSTEM_NAMESPACE, name: formatUser(identity ?? "relay") },
-        management: () => connectManagement(how.management),
+        management: () => connectManagement(signInMethod.management),
         judgeAddress,
       });
       return { value: `Bearer ${minted.token}`, endsAt: minted.expiresAt };

@@ -179,9 +179,9 @@ async function signInTo(cluster: Cluster, role: SignInRole, addresses: AddressRu
   if (cluster.writes === "relay") return impersonateRole(await connectRelay(cluster, addresses), role);
   const judgeAddress = createAddressJudge(addresses);
   const key = selectSignInKey(cluster, role);
-  const how = key === undefined ? undefined : cluster.signIn[key];
-  if (how?.kind === "minted-token")
-    return connectMinted(cluster, role, how, addresses, getBodyLimits(cluster));
+  const signInMethod = key === undefined ? undefined : cluster.signIn[key];
+  if (signInMethod?.kind === "minted-token")
+    return connectMinted(cluster, role, signInMethod, addresses, getBodyLimits(cluster));
   return connectExplained({
     server: cluster.server,
     judgeAddress,

@@ -13,12 +13,12 @@ import { type RequestFailure, toRequestFailure } from "#kube/follow/request-fail
  * Traces of cloud-controller-managers, and what could not be read. If nodes cannot be listed, the whole read
  * fails.
  */
-export type ReadTraces =
+export type TracesResult =
   | { readonly kind: "traces"; readonly traces: ClusterTraces; readonly unread: readonly string[] }
   | RequestFailure;
 
 /** Reads the input of `findSecondCcms`: all nodes, the Events of each source, and the Lease of the leader. */
-export async function readTraces(transport: Transport, signal: AbortSignal): Promise<ReadTraces> {
+export async function readTraces(transport: Transport, signal: AbortSignal): Promise<TracesResult> {
   const nodes = await listAll(transport, formatCollectionPath(NODES), toNodeTrace, signal, {
     clock: systemClock,
   });

@@ -47,9 +47,9 @@ export function followClusters(options: FollowClustersOptions): ClustersFollower
     kept.set(cluster.name, keep(cluster.name, stopping.signal, cluster));
 
   function keptOf(name: string): RelayClusterKeeper {
-    const one = kept.get(name) ?? keep(name, stopping.signal, undefined);
-    kept.set(name, one);
-    return one;
+    const keeper = kept.get(name) ?? keep(name, stopping.signal, undefined);
+    kept.set(name, keeper);
+    return keeper;
   }
 
   function setDesiredState(name: string, cluster: Cluster | undefined): void {

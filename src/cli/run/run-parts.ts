@@ -108,9 +108,9 @@ export function sweepClusters(options: SweepClustersOptions): SweepingClusters {
       sweeping.set(cluster.name, sweepEveryMinute({ ...options, cluster, onOverdue, firstMs, turns }));
     },
     async remove(name) {
-      const one = sweeping.get(name);
+      const sweep = sweeping.get(name);
       sweeping.delete(name);
-      await one?.close();
+      await sweep?.close();
       overdue.delete(name);
     },
     overdue: () => overdue,

@@ -141,8 +141,8 @@ function buildResolution(query: Query, search: SearchState): Resolution | undefi
       return toFailedResolution(failure ?? { code: "Unavailable", message: "no answer" });
     }
     case "name": {
-      const one = search.chosen.get(query.name);
-      const [instance, ...others] = one === undefined ? findByName(lists, query.name) : [one];
+      const chosen = search.chosen.get(query.name);
+      const [instance, ...others] = chosen === undefined ? findByName(lists, query.name) : [chosen];
       if (others.length > 0 && instance)
         return toFailedResolution(buildAmbiguousFault([instance, ...others].map(({ id }) => id)));
       if (instance !== undefined && failure === undefined)

@@ -97,8 +97,15 @@ function checkSecretReference(reference: SecretReference, { allowedSecrets }: En
  * Minting reads an administrator's kubeconfig: allowed only from the registry's own cluster and the namespace
  * of the entry's own Secret.
  */
-function checkMinting(how: unknown, path: readonly string[], { management }: EntryOrigin): FieldError[] {
-  const { management: registry, secret } = how as { readonly management: string; readonly secret: string };
+function checkMinting(
+  signInMethod: unknown,
+  path: readonly string[],
+  { management }: EntryOrigin,
+): FieldError[] {
+  const { management: registry, secret } = signInMethod as {
+    readonly management: string;
+    readonly secret: string;
+  };
   if (management === undefined)
     return /^kubernetes:(\?|$)/.test(registry)
       ? []

@@ -25,7 +25,7 @@ export type ReadSignIn =
  * and sign-in only.
  */
 export function signInByReading(
-  how: ReadSignIn,
+  signInMethod: ReadSignIn,
   cluster: Cluster,
   about: SignInSubject,
   now: () => number,
@@ -35,13 +35,13 @@ export function signInByReading(
 } {
   const kept = keepFresh(
     () =>
-      read(how, cluster, now()).catch((error: unknown) => {
-        throw toSignInError(error, how, about);
+      read(signInMethod, cluster, now()).catch((error: unknown) => {
+        throw toSignInError(error, signInMethod, about);
       }),
-    { maxAgeMs: "from" in how ? getMaxAge(how.from) : LONGEST_TOKEN_MS, now },
+    { maxAgeMs: "from" in signInMethod ? getMaxAge(signInMethod.from) : LONGEST_TOKEN_MS, now },
   );
   const authorization: Authorization = async (_signal, options) => (await kept.get(options)).header;
-  switch (how.kind) {
+  switch (signInMethod.kind) {
     case "client-certificate":
       return { readTls: createTlsReader(kept, now) };
     case "kubeconfig":
@@ -56,8 +56,8 @@ export function signInByReading(
 /** Longest lifetime of a token that is issued. */
 const LONGEST_TOKEN_MS = 3_600_000;
 
-async function read(how: ReadSignIn, cluster: Cluster, now: number): Promise<Reading<Timed>> {
-  const { value, endsAt } = await readMaterial(how, cluster, now);
+async function read(signInMethod: ReadSignIn, cluster: Cluster, now: number): Promise<Reading<Timed>> {
+  const { value, endsAt } = await readMaterial(signInMethod, cluster, now);
   return { value: { ...value, endsAt }, endsAt };
 }
 
@@ -65,28 +65,36 @@ interface Timed extends Material {
   readonly endsAt: number | undefined;
 }
 
-async function readMaterial(how: ReadSignIn, cluster: Cluster, now: number): Promise<Reading<Material>> {
+async function readMaterial(
+  signInMethod: ReadSignIn,
+  cluster: Cluster,
+  now: number,
+): Promise<Reading<Material>> {
   const { name: clusterName, cloud, server, tlsServerName } = cluster;
   const region = cloud.provider === "aws" ? cloud.region : undefined;
   const secretOf = (from: SecretReference) => readSecret(from, { clusterName, region });
-  switch (how.kind) {
+  switch (signInMethod.kind) {
     case "token":
-      return parseTokenMaterial(await secretOf(how.from), how.from, now);
+      return parseTokenMaterial(await secretOf(signInMethod.from), signInMethod.from, now);
     case "client-certificate":
-      return parsePairMaterial(await secretOf(how.from), how.from, now);
+      return parsePairMaterial(await secretOf(signInMethod.from), signInMethod.from, now);
     case "kubeconfig":
-      return readKubeconfigMaterial(await secretOf(how.from), { ...how, server, tlsServerName }, now);
+      return readKubeconfigMaterial(
+        await secretOf(signInMethod.from),
+        { ...signInMethod, server, tlsServerName },
+        now,
+      );
     case "eks": {
       const { createEksToken: eksToken } = await import("#platforms/aws/sign-in/eks-token.ts");
-      const caller = { clusterName, region: how.region ?? region, roleArn: how.roleArn };
-      return buildBearerMaterial(await eksToken({ ...caller, eksCluster: how.clusterName }));
+      const caller = { clusterName, region: signInMethod.region ?? region, roleArn: signInMethod.roleArn };
+      return buildBearerMaterial(await eksToken({ ...caller, eksCluster: signInMethod.clusterName }));
     }
     case "web-identity": {
       const { readWebIdentityToken: webIdentityToken } = await import(
         "#platforms/aws/sign-in/web-identity-token.ts"
       );
-      const { audience, signingAlgorithm, durationSeconds, roleArn } = how;
-      const caller = { clusterName, region: how.region ?? region, roleArn };
+      const { audience, signingAlgorithm, durationSeconds, roleArn } = signInMethod;
+      const caller = { clusterName, region: signInMethod.region ?? region, roleArn };
       return buildBearerMaterial(
         await webIdentityToken({ ...caller, audience, signingAlgorithm, durationSeconds }),
       );

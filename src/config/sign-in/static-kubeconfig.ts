@@ -27,10 +27,14 @@ export interface StaticKubeconfig {
  * API server's authority. Rejects everything that needs a command, a file or further trust. Throws
  * `SecretError`, which quotes nothing of the kubeconfig.
  */
-export function readKubeconfigMaterial(text: string, how: StaticKubeconfig, now: number): Reading<Material> {
-  const where = `the kubeconfig in ${formatReference(how.from)}`;
-  const { cluster, user } = selectContext(text, how.context, where);
-  const faults = listRejections(cluster, user, how);
+export function readKubeconfigMaterial(
+  text: string,
+  kubeconfig: StaticKubeconfig,
+  now: number,
+): Reading<Material> {
+  const where = `the kubeconfig in ${formatReference(kubeconfig.from)}`;
+  const { cluster, user } = selectContext(text, kubeconfig.context, where);
+  const faults = listRejections(cluster, user, kubeconfig);
   if (faults.length > 0) throw new SecretError("SecretInvalid", `${where}: ${faults.join("; ")}`);
   const authority = decodePem(cluster["certificate-authority-data"]);
   const tls = {

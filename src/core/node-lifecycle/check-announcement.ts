@@ -1,4 +1,4 @@
-import type { ObjectCount, ReadState } from "#core/controller.ts";
+import type { ObjectCount, StateResult } from "#core/controller.ts";
 import { isSameJson } from "#core/json-patch.ts";
 import { Node } from "#core/node/node.ts";
 import type { DeletionSettings } from "#core/node/settings.ts";
@@ -20,7 +20,7 @@ export interface AnnouncementFacts {
   /** The nodes that were sent, as last read. */
   readonly nodes: readonly unknown[];
   /** The state as last read. */
-  readonly state: ReadState | undefined;
+  readonly state: StateResult | undefined;
   readonly count: ObjectCount | undefined;
   readonly settings: DeletionSettings;
   readonly now: Date;

@@ -57,7 +57,7 @@ export const FleetRecord = z.strictObject({
 export type FleetRecord = z.output<typeof FleetRecord>;
 
 /** The record, or why it is unusable. Without a usable record the brake allows no unproven deletion. */
-export type ReadFleetRecord =
+export type FleetRecordResult =
   | { readonly kind: "record"; readonly record: FleetRecord }
   /** `isForeign`: it has another version, which this build must not replace. */
   | { readonly kind: "unusable"; readonly message: string; readonly isForeign: boolean };
@@ -68,9 +68,9 @@ export function createFleetRecord(): FleetRecord {
 }
 
 /** Parses a record; never throws. A record that was never written is empty. */
-export function readFleetRecord(text: string): ReadFleetRecord {
+export function readFleetRecord(text: string): FleetRecordResult {
   if (text === "") return { kind: "record", record: createFleetRecord() };
-  const malformed = (what: string): ReadFleetRecord => ({
+  const malformed = (what: string): FleetRecordResult => ({
     kind: "unusable",
     message: `${what}: replace it by "serverless-ccm brake --fleet --reset"`,
     isForeign: false,

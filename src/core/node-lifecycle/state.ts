@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { listFaults } from "#core/config-errors.ts";
 import { STATE_CONFIG_MAP, SYSTEM_NAMESPACE } from "#core/contracts.ts";
-import type { ReadState, StateReference } from "#core/controller.ts";
+import type { StateReference, StateResult } from "#core/controller.ts";
 import type { ClusterWrite } from "#core/decision.ts";
 import { CONFIG_MAPS } from "#core/resources/resource.ts";
 
@@ -96,7 +96,7 @@ export function createEmptyState(): DeletionState {
  * Parses the state from the API server's answer about its ConfigMap; never throws. A state that was never
  * written is empty.
  */
-export function readState(read: ReadState | undefined): StoredState {
+export function readState(read: StateResult | undefined): StoredState {
   if (read === undefined || read.kind === "absent") return createUnusableState("StateMissing", MISSING);
   if (read.kind === "unreadable")
     return createUnusableState("StateUnreadable", `${NAME} cannot be read: ${read.message}`);

@@ -63,10 +63,10 @@ function read(document: JsonObject, path: unknown): unknown {
   return container[parseIndex(container, key)];
 }
 
-function write(document: JsonObject, path: unknown, value: unknown, how: "add" | "replace"): void {
+function write(document: JsonObject, path: unknown, value: unknown, operation: "add" | "replace"): void {
   const [container, key] = find(document, path);
   if (!Array.isArray(container)) container[key] = value;
-  else if (how === "replace") container[parseIndex(container, key)] = value;
+  else if (operation === "replace") container[parseIndex(container, key)] = value;
   else if (key === "-") container.push(value);
   else container.splice(parseIndex(container, key, container.length + 1), 0, value);
 }

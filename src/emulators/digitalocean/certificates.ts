@@ -17,13 +17,13 @@ export function createCertificates(
 ): Resource {
   return (request, refuse) => {
     const { method, path, query } = request;
-    const one = /^\/v2\/certificates\/([^/]+)$/.exec(path)?.[1];
-    if (one === undefined && path !== "/v2/certificates") return undefined;
+    const id = /^\/v2\/certificates\/([^/]+)$/.exec(path)?.[1];
+    if (id === undefined && path !== "/v2/certificates") return undefined;
     if (!scopes.has("certificate:read")) return FORBIDDEN;
     if (method !== "GET") return refuse(405, "method_not_allowed");
-    if (one !== undefined) {
-      if (!UUID.test(one) || Object.keys(query).length > 0) return refuse(404, "not_found");
-      const certificate = certificates.get(one);
+    if (id !== undefined) {
+      if (!UUID.test(id) || Object.keys(query).length > 0) return refuse(404, "not_found");
+      const certificate = certificates.get(id);
       return certificate === undefined
         ? NOT_FOUND
         : buildJsonAnswer(200, { certificate: renderCertificate(certificate) });

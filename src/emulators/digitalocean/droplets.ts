@@ -33,13 +33,13 @@ export function createDroplets(
 ): Resource {
   return (request, refuse) => {
     const { method, path, query } = request;
-    const one = /^\/v2\/droplets\/([^/]+)$/.exec(path)?.[1];
-    if (one === undefined && path !== "/v2/droplets") return undefined;
+    const id = /^\/v2\/droplets\/([^/]+)$/.exec(path)?.[1];
+    if (id === undefined && path !== "/v2/droplets") return undefined;
     if (!scopes.has("droplet:read")) return FORBIDDEN;
     if (method !== "GET") return refuse(405, "method_not_allowed");
-    if (one === undefined) return list(request, refuse);
-    if (!/^[1-9]\d*$/.test(one) || Object.keys(query).length > 0) return refuse(404, "not_found");
-    const droplet = droplets.get(one);
+    if (id === undefined) return list(request, refuse);
+    if (!/^[1-9]\d*$/.test(id) || Object.keys(query).length > 0) return refuse(404, "not_found");
+    const droplet = droplets.get(id);
     if (droplet === undefined || droplet.hidden) return NOT_FOUND;
     return buildJsonAnswer(200, { droplet: renderDroplet(droplet, scopes) });
   };

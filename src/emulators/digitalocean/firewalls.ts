@@ -55,23 +55,23 @@ const MAX_RULES = 50;
 export function createFirewalls(world: FirewallsState): Resource {
   return (request, refuse) => {
     const { method, path, query, body } = request;
-    const one = /^\/v2\/firewalls\/([^/]+)$/.exec(path)?.[1];
-    if (one === undefined && path !== "/v2/firewalls") return undefined;
+    const id = /^\/v2\/firewalls\/([^/]+)$/.exec(path)?.[1];
+    if (id === undefined && path !== "/v2/firewalls") return undefined;
     const scope = { GET: "read", POST: "create", PUT: "update" }[method];
-    if (scope === undefined || (one === undefined) === (method === "PUT"))
+    if (scope === undefined || (id === undefined) === (method === "PUT"))
       return refuse(405, "method_not_allowed");
     if (!world.scopes.has(`firewall:${scope}`)) return FORBIDDEN;
-    if (method === "GET" && one === undefined) {
+    if (method === "GET" && id === undefined) {
       const items = [...world.firewalls.values()];
       return buildPage(request, refuse, { key: "firewalls", known: [], items, rendered: renderFirewall });
     }
     if (Object.keys(query).length > 0) return refuse(422, "unprocessable_entity", "parameters");
-    if (one === undefined) return put(crypto.randomUUID(), body, refuse, 202);
-    const there = world.firewalls.get(one);
+    if (id === undefined) return put(crypto.randomUUID(), body, refuse, 202);
+    const there = world.firewalls.get(id);
     if (there === undefined) return NOT_FOUND;
     return method === "GET"
       ? buildJsonAnswer(200, { firewall: renderFirewall(there) })
-      : put(one, body, refuse, 200);
+      : put(id, body, refuse, 200);
   };
 
   function put(id: string, body: unknown, refuse: Refuse, status: number): Answer {

@@ -61,21 +61,21 @@ export function createLoadBalancers(world: LoadBalancersState): Resource {
     const { method, path, query } = request;
     const ofDroplets = /^\/v2\/load_balancers\/([^/]+)\/droplets$/.exec(path)?.[1];
     if (ofDroplets !== undefined) return changeDroplets(ofDroplets, request, refuse);
-    const one = /^\/v2\/load_balancers\/([^/]+)$/.exec(path)?.[1];
-    if (one === undefined && path !== "/v2/load_balancers") return undefined;
+    const id = /^\/v2\/load_balancers\/([^/]+)$/.exec(path)?.[1];
+    if (id === undefined && path !== "/v2/load_balancers") return undefined;
     const scope = SCOPES[method];
     if (scope === undefined) return refuse(405, "method_not_allowed");
     if (!world.scopes.has(`load_balancer:${scope}`)) return FORBIDDEN;
-    if (one === undefined) {
+    if (id === undefined) {
       if (method === "POST") return create(request, refuse);
       return method === "GET" ? list(request, refuse) : refuse(405, "method_not_allowed");
     }
-    if (!UUID.test(one) || Object.keys(query).length > 0) return refuse(404, "not_found");
-    const found = world.loadBalancers.get(one);
+    if (!UUID.test(id) || Object.keys(query).length > 0) return refuse(404, "not_found");
+    const found = world.loadBalancers.get(id);
     if (method === "POST") return refuse(405, "method_not_allowed");
     if (found === undefined || (method === "GET" && isHidden(found))) return NOT_FOUND;
     if (method === "DELETE") {
-      world.loadBalancers.delete(one);
+      world.loadBalancers.delete(id);
       return { status: 204, body: "" };
     }
     return method === "GET"

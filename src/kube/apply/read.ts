@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { ListedObjects, ObjectCount, ReadState, StateReference } from "#core/controller.ts";
+import type { ListedObjects, ObjectCount, StateReference, StateResult } from "#core/controller.ts";
 import type { Reason } from "#core/reason.ts";
 import type { ObjectReport } from "#core/report.ts";
 import { formatCollectionPath, type Resource } from "#core/resources/resource.ts";
@@ -64,7 +64,7 @@ export async function readState(
   transport: Transport,
   { at, ...resource }: Omit<StateReference, "counted" | "listed">,
   signal: AbortSignal,
-): Promise<ReadState | StateUnavailable> {
+): Promise<StateResult | StateUnavailable> {
   const read = await readObject(transport, resource, at, parseAny, signal);
   if (read.kind === "object") return { kind: "object", object: read.raw };
   if (read.kind === "unavailable" && PASSING.has(read.code)) {

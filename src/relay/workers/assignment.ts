@@ -178,11 +178,11 @@ export function createAssignment({ workersFor, random }: AssignmentOptions): Ass
   }
 
   function diedInQuarantine(name: string, nowMs: number): void {
-    const one = confined.get(name) ?? { deaths: 0, nextMs: nowMs };
-    confined.set(name, one);
-    one.deaths += 1;
-    const intervalMs = getBackOffMs(QUARANTINE_BACK_OFF, one.deaths - 1);
-    one.nextMs = nowMs + intervalMs * (0.75 + random() / 4);
+    const quarantine = confined.get(name) ?? { deaths: 0, nextMs: nowMs };
+    confined.set(name, quarantine);
+    quarantine.deaths += 1;
+    const intervalMs = getBackOffMs(QUARANTINE_BACK_OFF, quarantine.deaths - 1);
+    quarantine.nextMs = nowMs + intervalMs * (0.75 + random() / 4);
   }
 
   function endQuarantine({ id, clusters }: Group, nowMs: number): void {
@@ -267,8 +267,8 @@ export function createAssignment({ workersFor, random }: AssignmentOptions): Ass
     workers: () =>
       [...groups.values()].map(({ id, clusters, startMs }) => ({ id, clusters: [...clusters], startMs })),
     quarantineOf(name) {
-      const one = confined.get(name);
-      return one === undefined ? undefined : { ...one, isRunning: groupOf(name) !== undefined };
+      const quarantine = confined.get(name);
+      return quarantine === undefined ? undefined : { ...quarantine, isRunning: groupOf(name) !== undefined };
     },
   };
 }

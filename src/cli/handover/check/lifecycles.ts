@@ -1,7 +1,7 @@
 import type { Judge } from "#cli/handover/check/judge.ts";
 import type { Tally } from "#cli/handover/check/tally.ts";
 import { STATE_CONFIG_MAP, SYSTEM_NAMESPACE } from "#core/contracts.ts";
-import type { Controller, ReadState } from "#core/controller.ts";
+import type { Controller, StateResult } from "#core/controller.ts";
 import type { Decision } from "#core/decision.ts";
 import { type DifferenceCode, isPassing } from "#core/handover-check/compare.ts";
 import {
@@ -66,7 +66,7 @@ export function createLifecycles(options: LifecyclesOptions): Lifecycles {
   const followed = new Map<string, TrackedNode>();
   const identities = new Map<string, string>();
   const present = new Set<string>();
-  let state: ReadState = { kind: "object", object: createEmptyState() };
+  let state: StateResult = { kind: "object", object: createEmptyState() };
   const lateMs = settings.deletion.graceSeconds * 1_000 + BEYOND_GRACE_MS;
 
   function isDue({ changedMs, judgedMs, goneMs }: TrackedNode): boolean {

@@ -139,8 +139,13 @@ async function readCertificates(
   );
   const answers = [...keys].map(async (key): Promise<readonly [string, Outcome<readonly Certificate[]>]> => {
     if (key.startsWith(NAME)) return [key, await findCertificates(api, key.slice(NAME.length), callContext)];
-    const one = await readCertificate(api, key, callContext);
-    return [key, one.kind === "fault" ? one : ok(one.value === undefined ? [] : [one.value])];
+    const certificate = await readCertificate(api, key, callContext);
+    return [
+      key,
+      certificate.kind === "fault"
+        ? certificate
+        : ok(certificate.value === undefined ? [] : [certificate.value]),
+    ];
   });
   return new Map(await Promise.all(answers));
 }

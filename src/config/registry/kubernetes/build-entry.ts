@@ -162,8 +162,13 @@ function buildMintedSignIns(
 ): Readonly<Record<string, SignIn>> {
   const roles = "functions" in given ? ["relay"] : ["relay", ...FUNCTION_IDENTITIES];
   const { namespace, name, key } = secret;
-  const how: SignIn = { kind: "minted-token", management: registry, secret: `${namespace}/${name}`, key };
-  return Object.fromEntries(roles.filter((role) => !(role in given)).map((role) => [role, how]));
+  const signInMethod: SignIn = {
+    kind: "minted-token",
+    management: registry,
+    secret: `${namespace}/${name}`,
+    key,
+  };
+  return Object.fromEntries(roles.filter((role) => !(role in given)).map((role) => [role, signInMethod]));
 }
 
 const ENTRIES_ARE_OFF =

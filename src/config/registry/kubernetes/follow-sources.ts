@@ -171,13 +171,13 @@ function watchSource(
       path,
       // Credentials end here: only the location of the cluster is kept of an object.
       project(object) {
-        const one = find(object);
-        return one === undefined ? {} : { found: one };
+        const source = find(object);
+        return source === undefined ? {} : { found: source };
       },
       handler: {
-        applied({ found: one }, key) {
-          if (one === undefined) found.delete(formatFullName(key));
-          else found.set(formatFullName(key), one);
+        applied({ found: source }, key) {
+          if (source === undefined) found.delete(formatFullName(key));
+          else found.set(formatFullName(key), source);
           stirred();
         },
         deleted(key) {

@@ -35,9 +35,10 @@ export async function planDryRunIn(
   return withConnection(options, async (transport, signal) => {
     const all = await listFound(options, transport, signal);
     const read = await readFound(all, transport, { ...options, home: options.reference }, signal);
-    const one = read.find(({ entry }) => entry.name === name);
-    if (one === undefined) return { kind: "refused", because: `${options.reference} has no cluster ${name}` };
-    const { found, entry } = one;
+    const match = read.find(({ entry }) => entry.name === name);
+    if (match === undefined)
+      return { kind: "refused", because: `${options.reference} has no cluster ${name}` };
+    const { found, entry } = match;
     if (isFaulty(entry)) return { kind: "refused", because: formatFaults(found.place, entry.faults) };
     if (entry.policies.dryRun === dryRun) return { kind: "same", place: found.place };
     const because = checkDryRunEdit(found, name, dryRun, options.annotations ?? DEFAULT_ANNOTATIONS);

@@ -61,7 +61,7 @@ interface CachedParameter<Value> {
  */
 export function createParameterReader(options: ParametersByNameOptions): RegistryClusters {
   const { home, path, allowedSecrets, now } = options;
-  const one = remembered(
+  const readOne = remembered(
     options,
     () => KEPT_MS,
     async (name) => {
@@ -76,7 +76,7 @@ export function createParameterReader(options: ParametersByNameOptions): Registr
   const byName = async (name: string, { fresh = false } = {}): Promise<Cluster | undefined> => {
     // An invalid name could be a path to another parameter.
     if (!ClusterName.safeParse(name).success) return undefined;
-    const entry = await one(name, fresh).catch((error: unknown) => {
+    const entry = await readOne(name, fresh).catch((error: unknown) => {
       throw toParametersError(home, "ssm:GetParameter", error);
     });
     if (entry !== undefined && isFaulty(entry)) throw new ClustersFileError("Invalid", home, entry.faults);
