@@ -122,7 +122,7 @@ async function fetchAnonymousToken(refusal: Response, url: URL): Promise<string>
     [...challenge.matchAll(/(\w+)="([^"]*)"/g)].map(([, key = "", value = ""]) => [key, value]),
   );
   if (!/^bearer /i.test(challenge) || realm === undefined)
-    throw new Error("wants a sign-in that is no token");
+    throw new Error("wants a sign-in that is not a token");
   const from = new URL(realm);
   if (from.protocol !== url.protocol) throw new Error(`names ${from.origin} for tokens`);
   for (const [key, value] of Object.entries(query)) from.searchParams.set(key, value);

@@ -62,7 +62,7 @@ export function findPreset(
 /** Returns the provider of a parsed configuration. */
 export function getCloudProvider({ provider }: CloudConfig): AnyCloudProvider {
   const kind = findCloudProvider(provider);
-  if (kind === undefined) throw new Error(`"${provider}" is no cloud`);
+  if (kind === undefined) throw new Error(`"${provider}" is not a cloud`);
   return kind;
 }
 

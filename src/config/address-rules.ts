@@ -94,7 +94,7 @@ function checkNetwork(network: string): string | undefined {
   const [, address = "", bits] = /^!?([^/]+)(?:\/(\d{1,3}))?$/.exec(network) ?? [];
   const family = isIP(address);
   if (family === 0 || Number(bits ?? 0) > (family === 4 ? 32 : 128))
-    return `"${network}" is no network; write it as 10.0.0.0/8 or fd00::/8, with commas between several`;
+    return `"${network}" is not a network; write it as 10.0.0.0/8 or fd00::/8, with commas between several`;
   if (family === 6 && parseIpv6Groups(address) === undefined) return `"${network}" has a zone; leave it out`;
   if (!network.startsWith("!") && NEVER.check(address, getFamily(address)))
     return `"${network}" cannot be allowed: no API server is there`;

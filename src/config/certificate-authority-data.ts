@@ -10,7 +10,7 @@ export const CertificateAuthorityData = z
   .max(MAX_CHARACTERS)
   .refine(
     (data) => isAuthority(decodeCertificateAuthorityData(data)),
-    "is no certificate authority: give the base64 of PEM, as certificate-authority-data of a kubeconfig",
+    "is not a certificate authority: give the base64 of PEM, as certificate-authority-data of a kubeconfig",
   );
 
 /** Decodes the data to PEM. */

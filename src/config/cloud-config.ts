@@ -70,7 +70,7 @@ export function parseCloudConfig(
   const faults: ConfigurationFault[] = [];
   const { kind, preset = {} } = findPreset(provider) ?? { kind: findCloudProvider(provider) };
   if (kind === undefined) {
-    const given = provider === undefined ? "is required" : `"${provider}" is no cloud`;
+    const given = provider === undefined ? "is required" : `"${provider}" is not a cloud`;
     const known = (CLOUD_PROVIDERS as readonly unknown[] as readonly AnyCloudProvider[])
       .flatMap((each) => [each.provider, ...Object.keys(each.presets ?? {})])
       .join(", ");

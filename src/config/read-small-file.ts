@@ -28,7 +28,7 @@ export async function readSmallFile(
     const kind = await handle.stat();
     if (kind.isFile()) return await readUntilEnd(handle, maxBytes, readChunk);
     if (kind.isFIFO() && options.pipes === true) return await readUntilEnd(handle, maxBytes, readPipe());
-    throw createCodedError(kind.isDirectory() ? "EISDIR" : "NotRegular", "is no regular file");
+    throw createCodedError(kind.isDirectory() ? "EISDIR" : "NotRegular", "is not a regular file");
   } finally {
     await handle.close();
   }
@@ -38,7 +38,7 @@ export async function readSmallFile(
 export function describeFileError(error: unknown): string {
   const code = getSystemCode(error) ?? "unknown error";
   if (code === "NotRegular")
-    return "is no regular file: devices and pipes are not read, as they may have no end";
+    return "is not a regular file: devices and pipes are not read, as they may have no end";
   if (code === "ETIMEDOUT") return `is a pipe that did not come to its end in ${PIPE_TIMEOUT_MS / 1000} s`;
   return `cannot be read (${code})`;
 }

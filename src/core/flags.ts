@@ -80,7 +80,7 @@ export function readDuration(
   if (seconds !== undefined && seconds >= from && seconds <= to) return seconds;
   faults.push({
     name,
-    message: `"${sanitizeText(text)}" is no duration of ${words}; write it as ${examples}`,
+    message: `"${sanitizeText(text)}" is not a duration of ${words}; write it as ${examples}`,
   });
   return undefined;
 }

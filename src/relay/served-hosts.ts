@@ -66,7 +66,7 @@ export function parseAllowedHosts(text: string): ParsedHosts {
     .filter((each) => !DNS_NAME.test(each))
     .map(
       (each) =>
-        `${JSON.stringify(each.slice(0, 100))} is no DNS name; give names such as relay.example.org, without a port`,
+        `${JSON.stringify(each.slice(0, 100))} is not a DNS name; give names such as relay.example.org, without a port`,
     );
   return faults.length > 0 ? { kind: "faults", faults } : { kind: "hosts", hosts };
 }

@@ -39,7 +39,7 @@ describe("clusters check", () => {
       code: 0,
       stdout: [
         `clusters.yaml: cluster green: warning: controllers: this version knows no cloud-nod; it knows ${known.join(", ")}`,
-        'clusters.yaml: cluster green: warning: cloud.region: "eu-central-9" is no region that this version knows; did you mean eu-central-1?',
+        'clusters.yaml: cluster green: warning: cloud.region: "eu-central-9" is not a region that this version knows; did you mean eu-central-1?',
         "2 clusters, 0 faulty, 0 that cannot be signed in to\n",
       ].join("\n"),
       stderr: "",

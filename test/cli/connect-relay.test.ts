@@ -250,12 +250,12 @@ describe("the operator's own kubeconfig, by flag", () => {
     [
       "a token file that is a device",
       () => ({ user: { tokenFile: "/dev/zero" } }),
-      "its token file /dev/zero is no regular file",
+      "its token file /dev/zero is not a regular file",
     ],
     [
       "an authority's file that is a device",
       () => ({ cluster: { "certificate-authority": "/dev/zero" } }),
-      "its certificate-authority /dev/zero is no regular file",
+      "its certificate-authority /dev/zero is not a regular file",
     ],
     [
       "an exec plugin that fails",

@@ -34,16 +34,16 @@ describe("selectControllers", () => {
     ["-cloud-node,cloud-node", "leaves no controller enabled"],
     [
       "",
-      `"" is no controller; known are cloud-node-controller, cloud-node, cloud-node-lifecycle-controller, cloud-node-lifecycle, csr-approver, csr, service-lb-controller, service, node-route-controller, route, tagging, tagging-controller`,
+      `"" is not a controller; known are cloud-node-controller, cloud-node, cloud-node-lifecycle-controller, cloud-node-lifecycle, csr-approver, csr, service-lb-controller, service, node-route-controller, route, tagging, tagging-controller`,
     ],
-    ["*,", `"" is no controller`],
-    ["-", `"-" is no controller`],
-    ["-*", `"-*" is no controller`],
-    ["--cloud-node", `"--cloud-node" is no controller`],
-    ["node", `"node" is no controller`],
-    ["*,-node", `"-node" is no controller`],
-    ["nodeipam", `"nodeipam" is no part of this version`],
-    ["*,node-ipam-controller", `"node-ipam-controller" is no part of this version`],
+    ["*,", `"" is not a controller`],
+    ["-", `"-" is not a controller`],
+    ["-*", `"-*" is not a controller`],
+    ["--cloud-node", `"--cloud-node" is not a controller`],
+    ["node", `"node" is not a controller`],
+    ["*,-node", `"-node" is not a controller`],
+    ["nodeipam", `"nodeipam" is not a part of this version`],
+    ["*,node-ipam-controller", `"node-ipam-controller" is not a part of this version`],
   ])("%j is rejected: %s", (list, message) => {
     const selection = selectControllers(list);
     expect(selection.kind === "faults" && selection.faults[0]?.message).toContain(message);

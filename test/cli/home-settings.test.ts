@@ -27,10 +27,14 @@ describe("the settings of a registry that others write to", () => {
     [
       { clusterAnnotations: "cloud.vcp,cloud.roleArn" },
       {},
-      [/--cluster-annotations: "cloud.vcp" .* did you mean cloud.vpc\?/, /"cloud.roleArn" is no key/],
+      [/--cluster-annotations: "cloud.vcp" .* did you mean cloud.vpc\?/, /"cloud.roleArn" is not a key/],
     ],
-    [{ allowedSecrets: "tenants/" }, {}, [/^--allowed-secrets: "tenants\/" is no prefix of secrets; write/]],
-    [{}, { ALLOWED_SECRETS: "ssm:,file:/etc" }, [/^ALLOWED_SECRETS: "ssm:"/, /"file:\/etc" is no prefix/]],
+    [
+      { allowedSecrets: "tenants/" },
+      {},
+      [/^--allowed-secrets: "tenants\/" is not a prefix of secrets; write/],
+    ],
+    [{}, { ALLOWED_SECRETS: "ssm:,file:/etc" }, [/^ALLOWED_SECRETS: "ssm:"/, /"file:\/etc" is not a prefix/]],
   ])("are rejected with the faults in %j and %j", async (flags, environment, says) => {
     expect(await faultsOf(flags, environment)).toEqual(says.map((each) => expect.stringMatching(each)));
   });

@@ -23,7 +23,7 @@ test("names the address and port in use, and what to do", async () => {
 
 test("explains an address of another machine", async () => {
   expect(String(toListenError(await listen(0, "192.0.2.1"), "192.0.2.1", 0))).toContain(
-    "192.0.2.1 port 0 is no address of this machine; give --bind-address one that is",
+    "192.0.2.1 port 0 is not an address of this machine; give --bind-address one that is",
   );
 });
 

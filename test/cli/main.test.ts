@@ -83,7 +83,7 @@ describe("wrong usage ends with 2 and says what is wrong", () => {
     [
       "a relay of an invalid region",
       ["relay", "--function-prefix", "x", "--clusters-file", "/absent.yaml", "--region", "a b"],
-      '--region: "a b" is no region; give one such as eu-central-1',
+      '--region: "a b" is not a region; give one such as eu-central-1',
     ],
     [
       "an unknown detail of metrics",

@@ -211,11 +211,11 @@ describeWithPart("moto", "a cluster on AWS", (program) => {
     expect(await remove("bad", "--force")).toMatchObject({ code: 0 });
     expect(await remove("empty")).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("is no parameter"),
+      stderr: expect.stringContaining("is not a parameter"),
     });
     expect(await remove("../elsewhere")).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("no name of a"),
+      stderr: expect.stringContaining("not a name of a"),
     });
     ssm.destroy();
   });

@@ -129,8 +129,13 @@ describe("readClusterSettings", () => {
       "YAML mapping",
     ],
     ["a missing cloud-config", () => ({ cloudConfig: file("absent") }), "--cloud-config", "cannot be read"],
-    ["a cloud-config without end", () => ({ cloudConfig: "/dev/zero" }), "--cloud-config", "no regular file"],
-    ["a kubeconfig without end", () => ({ kubeconfig: "/dev/zero" }), "--kubeconfig", "no regular file"],
+    [
+      "a cloud-config without end",
+      () => ({ cloudConfig: "/dev/zero" }),
+      "--cloud-config",
+      "not a regular file",
+    ],
+    ["a kubeconfig without end", () => ({ kubeconfig: "/dev/zero" }), "--kubeconfig", "not a regular file"],
     [
       "a tab in the cloud-config",
       () => ({ cloudConfig: file("tab.yaml") }),
@@ -160,31 +165,36 @@ describe("readClusterSettings", () => {
     ["an invalid kubeconfig", () => ({ kubeconfig: file("rubbish") }), "--kubeconfig", "is not a kubeconfig"],
     ["a plain-text server", () => ({ kubeconfig: file("plain-http") }), "--kubeconfig", "is not https"],
     ["impersonation", () => ({ kubeconfig: file("impersonating") }), "--kubeconfig", "impersonation"],
-    ["an unknown controller", () => ({ controllers: "router" }), "--controllers", "is no controller"],
+    ["an unknown controller", () => ({ controllers: "router" }), "--controllers", "is not a controller"],
     [
       "an invalid monitor period",
       () => ({ nodeMonitorPeriod: "5" }),
       "--node-monitor-period",
-      "no duration of 1s to 1m0s",
+      "not a duration of 1s to 1m0s",
     ],
     [
       "a monitor period without pause",
       () => ({ nodeMonitorPeriod: "10ms" }),
       "--node-monitor-period",
-      "no duration of 1s to 1m0s",
+      "not a duration of 1s to 1m0s",
     ],
     [
       "a monitor period longer than the longest pause",
       () => ({ nodeMonitorPeriod: "61s" }),
       "--node-monitor-period",
-      "no duration of 1s to 1m0s",
+      "not a duration of 1s to 1m0s",
     ],
-    ["no grace", () => ({ nodeDeletionGrace: "0s" }), "--node-deletion-grace", "no duration of 1s to 5m0s"],
+    [
+      "no grace",
+      () => ({ nodeDeletionGrace: "0s" }),
+      "--node-deletion-grace",
+      "not a duration of 1s to 5m0s",
+    ],
     [
       "a grace longer than answers are remembered",
       () => ({ nodeDeletionGrace: "1h" }),
       "--node-deletion-grace",
-      "no duration of 1s to 5m0s",
+      "not a duration of 1s to 5m0s",
     ],
     [
       "an invalid switch of deletions",
@@ -245,7 +255,7 @@ describe("readClusterSettings", () => {
     ],
     ["an invalid number", () => ({ loadBalancersMax: "many" }), "--load-balancers-max", "0 to 5000"],
     ["a number beyond", () => ({ loadBalancersMax: "5001" }), "--load-balancers-max", "0 to 5000"],
-    ["an invalid tag", () => ({ tags: "team=a,,=b" }), "--tags", '"" is no tag'],
+    ["an invalid tag", () => ({ tags: "team=a,,=b" }), "--tags", '"" is not a tag'],
     ["a tag that says whose it is", () => ({ tags: "aws:x=a" }), "--tags", '"aws:x": a tag whose key begins'],
     [
       "routes alone, and none to be made",
@@ -329,7 +339,7 @@ describe("readServingSettings", () => {
   });
 
   test.each<[string, readonly string[]]>([
-    ["*", ['"*" is no DNS name']],
+    ["*", ['"*" is not a DNS name']],
     ["a.example:80,https://b.example,c.example", ['"a.example:80" is no', '"https://b.example" is no']],
     [Array.from({ length: 101 }, (_, each) => `h${each}`).join(), ["101 names; give at most 100"]],
   ])("rejects invalid names in %j", (allowedHosts, messages) => {
@@ -344,7 +354,7 @@ describe("readServingSettings", () => {
     const faults: ConfigurationFault[] = [];
     readServingSettings(flags({ quotaPercent }), faults);
     expect(faults).toEqual([
-      { name: "--quota-percent", message: `"${quotaPercent}" is no part of the quotas; give 1 to 100` },
+      { name: "--quota-percent", message: `"${quotaPercent}" is not a part of the quotas; give 1 to 100` },
     ]);
   });
 });

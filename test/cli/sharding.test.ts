@@ -43,7 +43,7 @@ describe("how replicas share the clusters", () => {
     [
       "an invalid name",
       { shardReplicas: "A", shardName: "A" },
-      [`${NAME}: "A" is no name`, `${LIST}: "A" is no`],
+      [`${NAME}: "A" is not a name`, `${LIST}: "A" is not a`],
     ],
     [
       "a name that is not on the list",
@@ -55,7 +55,7 @@ describe("how replicas share the clusters", () => {
       { shardReplicas: "a,b,a", shardName: "a" },
       [`${LIST}: "a" stands there 2 times`],
     ],
-    ["an empty place", { shardReplicas: "a,", shardName: "a" }, [`${LIST}: "" is no name`]],
+    ["an empty place", { shardReplicas: "a,", shardName: "a" }, [`${LIST}: "" is not a name`]],
     [
       "a list too long",
       { shardReplicas: Array.from({ length: 101 }, (_, index) => `a-${index}`).join(), shardName: "a-0" },

@@ -67,7 +67,7 @@ test.each<{ flags: StopFlags; message: string }>([
   },
   { flags: { resume: true }, message: "--resume: requires --writes or --deletes" },
   { flags: { deletes: true, cluster: "red" }, message: `--cluster: ${"FILE"} has no cluster red` },
-  { flags: { deletes: true, cluster: "No Name" }, message: "--cluster: is no name of a cluster" },
+  { flags: { deletes: true, cluster: "No Name" }, message: "--cluster: is not a name of a cluster" },
 ])("rejects $flags", async ({ flags, message }) => {
   await expect(said(flags)).rejects.toThrow(message.replace("FILE", file));
   expect(await stopped()).toEqual(["nothing is stopped"]);

@@ -100,8 +100,8 @@ describe("networks of an operator", () => {
     expect(parseAllowedNetworks("10.0.0.0/33,ten,fe80::1%eth0/64,169.254.169.254,fd00::/8")).toEqual({
       kind: "faults",
       faults: [
-        expect.stringContaining('"10.0.0.0/33" is no network'),
-        expect.stringContaining('"ten" is no network'),
+        expect.stringContaining('"10.0.0.0/33" is not a network'),
+        expect.stringContaining('"ten" is not a network'),
         expect.stringContaining('"fe80::1%eth0/64" has a zone'),
         expect.stringContaining('"169.254.169.254" cannot be allowed'),
       ],

@@ -21,7 +21,7 @@ test.each([0, 1, 65_536, 65_537, 200_000])("a file of %i bytes is read", async (
 test.each<[string, () => Promise<unknown>, string, string]>([
   ["a file that is larger", () => writeFile(at("f"), "x".repeat(11)), "EFBIG", "cannot be read (EFBIG)"],
   ["no file", async () => {}, "ENOENT", "cannot be read (ENOENT)"],
-  ["a pipe without a writer", () => pipe("f"), "NotRegular", "is no regular file: devices and pipes"],
+  ["a pipe without a writer", () => pipe("f"), "NotRegular", "is not a regular file: devices and pipes"],
 ])("%s is refused", async (_, make, code, words) => {
   await make();
   const error: unknown = await readSmallFile(at("f"), 10).catch((reason: unknown) => reason);

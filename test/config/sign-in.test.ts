@@ -191,7 +191,7 @@ describe("signing in", () => {
       },
       how: CERTIFICATE,
       code: "FileInvalid",
-      names: "/tls.key are no certificate and its key",
+      names: "/tls.key are not a certificate and its key",
     },
   ])(
     "$given is $code, in words that name cluster, role and file and no content",

@@ -11,7 +11,7 @@ import * as z from "zod";
 const [version = ""] = process.argv.slice(2);
 const [, minor, patch] = /^v1\.(\d+)\.(\d+)$/.exec(version) ?? [];
 if (minor === undefined || patch === undefined)
-  throw new Error(`"${version}" is no version of Kubernetes: name one as v1.37.1`);
+  throw new Error(`"${version}" is not a version of Kubernetes: name one as v1.37.1`);
 
 /** The first version of Go that supports `tool` in a go.mod. */
 const FIRST_WITH_TOOLS = "1.24.0";

@@ -104,7 +104,7 @@ test("without CLUSTERS_FILE every object is due again, and the variable is named
 
 test.each([
   ["10.0.0.0/8", "127.0.0.1 is internal"],
-  ["rubbish", 'ALLOWED_NETWORKS: "rubbish" is no network'],
+  ["rubbish", 'ALLOWED_NETWORKS: "rubbish" is not a network'],
 ])("with ALLOWED_NETWORKS of %s no other API server address is connected to", async (networks, says) => {
   const joined = await node.join("a");
   await writeFile(

@@ -45,7 +45,7 @@ export function createAdmissionFunction(world: AdmissionDependencies): Admission
   return async (event, context) => {
     const { awsRequestId: requestId } = context;
     const request = UrlRequest.safeParse(event).data;
-    if (request === undefined) return respond(400, { message: "this is no request to a function URL" });
+    if (request === undefined) return respond(400, { message: "this is not a request to a function URL" });
     const path = world.readPath(request.rawPath);
     if (path === undefined) return respond(404, { message: "ask at /lb-service/CLUSTER/SIGNATURE" });
     if (request.requestContext.http.method !== "POST") return respond(405, { message: "POST a review" });
@@ -70,7 +70,7 @@ export function createAdmissionFunction(world: AdmissionDependencies): Admission
         text.length > MAX_CHARACTERS ? undefined : AdmissionReview.safeParse(parseJson(text)).data;
       if (review === undefined)
         return respond(400, {
-          message: "the body is no AdmissionReview of a Service that is made or changed",
+          message: "the body is not an AdmissionReview of a Service that is made or changed",
         });
       return await reviewService(review, cluster, world, context);
     } catch (error) {

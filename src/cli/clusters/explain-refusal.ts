@@ -57,7 +57,7 @@ export function explainRefusal(header: string | undefined, nowMs: number): strin
 }
 
 /**
- * Returns the owner and the end of an expired token; undefined if the header is no such token or has not
+ * Returns the owner and the end of an expired token; undefined if the header is not such a token or has not
  * expired.
  */
 export function findExpiredToken(header: string | undefined, nowMs: number): string | undefined {

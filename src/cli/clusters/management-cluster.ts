@@ -129,7 +129,10 @@ function readAnnotations(
     if (known.includes(key)) continue;
     const meant = findNearest(key, known);
     const hint = meant === undefined ? `known are ${known.join(", ")}` : `did you mean ${meant}?`;
-    faults.push({ name: "--cluster-annotations", message: `"${sanitizeText(key, 64)}" is no key; ${hint}` });
+    faults.push({
+      name: "--cluster-annotations",
+      message: `"${sanitizeText(key, 64)}" is not a key; ${hint}`,
+    });
   }
   return keys;
 }

@@ -94,12 +94,13 @@ async function readEntryFromParameters(
 ): Promise<RemovableEntry> {
   const faults: ConfigurationFault[] = [];
   const allowed = readAllowedSecrets(allowedSecrets, process.env, faults);
-  if (!ClusterName.safeParse(name).success) faults.push({ name: "NAME", message: "is no name of a cluster" });
+  if (!ClusterName.safeParse(name).success)
+    faults.push({ name: "NAME", message: "is not a name of a cluster" });
   if (faults.length > 0) throw new ConfigurationError(faults);
   const found = await readParameterEntry(path, name);
   if (found === undefined)
     throw new ConfigurationError([
-      { name: `ssm:${path}${name}`, message: "is no parameter; nothing was deleted" },
+      { name: `ssm:${path}${name}`, message: "is not a parameter; nothing was deleted" },
     ]);
   const entry = parseParameter(path, found.parameter, allowed);
   return {

@@ -96,7 +96,7 @@ function readWanted({ writes, deletes, cluster, all, resume, force }: StopFlags)
   if (cluster !== undefined && all)
     faults.push({ name: "--all", message: "cannot be combined with --cluster; give one of the two" });
   if (cluster !== undefined && !ClusterName.safeParse(cluster).success)
-    faults.push({ name: "--cluster", message: "is no name of a cluster" });
+    faults.push({ name: "--cluster", message: "is not a name of a cluster" });
   if (faults.length > 0) throw new ConfigurationError(faults);
   return kinds.map((what) => ({ what, ...(cluster === undefined ? {} : { cluster }) }));
 }

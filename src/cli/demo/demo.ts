@@ -46,7 +46,7 @@ export async function runDemo(flags: DemoFlags): Promise<void> {
   }
   const cloud = DEMO_CLOUDS.find((name) => name === flags.cloudProvider);
   if (cloud === undefined) {
-    const message = `"${flags.cloudProvider}" is no cloud of the demo; known are ${DEMO_CLOUDS.join(", ")}`;
+    const message = `"${flags.cloudProvider}" is not a cloud of the demo; known are ${DEMO_CLOUDS.join(", ")}`;
     throw new ConfigurationError([{ name: "--cloud-provider", message }]);
   }
   // `process.exit` also ends what was started and created: see the stage's handlers of "exit".

@@ -73,6 +73,6 @@ function readClusterNames(names: readonly string[], faults: ConfigurationFault[]
   if (names.length === 0) refuse("is missing; give one, once for each cluster");
   for (const name of names)
     if (!ClusterName.safeParse(name).success)
-      refuse(`${JSON.stringify(sanitizeText(name, 256))} is no cluster's name`);
+      refuse(`${JSON.stringify(sanitizeText(name, 256))} is not a cluster's name`);
   return names;
 }

@@ -68,7 +68,7 @@ export async function printAuthenticationConfig(
   }
   for (const key of existing.unknownKeys)
     note(
-      `${existing.file}: ${sanitizeText(key)} is no key that kube-apiserver 1.37 knows, and is kept as it is`,
+      `${existing.file}: ${sanitizeText(key)} is not a key that kube-apiserver 1.37 knows, and is kept as it is`,
     );
   const text = rewriteConfiguration(existing.text, configured.configuration, comments);
   if (text === undefined) throw new ConfigurationError([{ name: existing.file, message: BY_HAND }]);
@@ -245,7 +245,7 @@ function parseServerVersion(
   if (digits === undefined) {
     faults.push({
       name,
-      message: `"${sanitizeText(text, 64)}" is no version of Kubernetes; one is 1.36 or v1.36.3`,
+      message: `"${sanitizeText(text, 64)}" is not a version of Kubernetes; one is 1.36 or v1.36.3`,
     });
     return undefined;
   }

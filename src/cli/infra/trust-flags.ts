@@ -122,7 +122,7 @@ function readRoles(given: readonly RoleText[], faults: ConfigurationFault[]): re
 function formatUnknownIdentity(text: string, word: string): string {
   const meant = findNearest(word, IDENTITIES);
   const hint = meant === undefined || meant === word ? "" : `did you mean ${meant}? `;
-  return `"${sanitizeText(text)}" is no identity and its role; ${hint}write it as ${IDENTITIES.join(" or ")}, then = and an ARN`;
+  return `"${sanitizeText(text)}" is not an identity and its role; ${hint}write it as ${IDENTITIES.join(" or ")}, then = and an ARN`;
 }
 
 function formatInvalidRole(identity: Identity, arn: string): string {
@@ -158,7 +158,7 @@ function readAudiences(
   if (clusterName !== undefined && !ClusterName.safeParse(clusterName).success)
     faults.push({
       name: "--cluster-name",
-      message: `"${sanitizeText(clusterName)}" is no name of a cluster`,
+      message: `"${sanitizeText(clusterName)}" is not a name of a cluster`,
     });
   for (const text of audience) {
     const fault = checkAudience(text);

@@ -27,7 +27,7 @@ const MAX_SOCKETS = 10_000;
  * those of this build.
  */
 export async function runRelayWorker(data: RelayWorkerData, watches?: readonly Watch[]): Promise<void> {
-  if (parentPort === null || data.kind !== RELAY_WORKER) throw new Error("this is no worker of a relay");
+  if (parentPort === null || data.kind !== RELAY_WORKER) throw new Error("this is not a worker of a relay");
   const port = parentPort;
   const tracing = await startTracing(process.env, logToStandardError);
   const { createInvoker } = await loadPlatform();

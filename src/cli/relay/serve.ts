@@ -252,7 +252,7 @@ const ENDING = ["SIGTERM", "SIGINT"] as const;
 /** What to do about each system error code. */
 const WHAT_TO_DO: Readonly<Record<string, string>> = {
   EADDRINUSE: "is in use already; end what listens there, or give another --port (0 picks a free one)",
-  EADDRNOTAVAIL: "is no address of this machine; give --bind-address one that is",
+  EADDRNOTAVAIL: "is not an address of this machine; give --bind-address one that is",
   EACCES: "may not be listened on by this user; give --port one above 1023",
   ENOTFOUND: "cannot be resolved; give --bind-address an IP address",
 };

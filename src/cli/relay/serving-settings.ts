@@ -71,7 +71,7 @@ const STATUS_UPDATE: DurationRange = {
 function readPort(text: string, faults: ConfigurationFault[]): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
-  faults.push({ name: "--port", message: `"${text}" is no port; give 0 (any free one) to 65535` });
+  faults.push({ name: "--port", message: `"${text}" is not a port; give 0 (any free one) to 65535` });
   return Number.NaN;
 }
 
@@ -85,6 +85,6 @@ function readAllowedHosts(text: string | undefined, faults: ConfigurationFault[]
 function readQuotaPercent(text: string, faults: ConfigurationFault[]): number {
   const percent = /^\d{1,3}$/.test(text) ? Number(text) : Number.NaN;
   if (percent >= 1 && percent <= 100) return percent;
-  faults.push({ name: "--quota-percent", message: `"${text}" is no part of the quotas; give 1 to 100` });
+  faults.push({ name: "--quota-percent", message: `"${text}" is not a part of the quotas; give 1 to 100` });
   return Number.NaN;
 }

@@ -63,7 +63,7 @@ function readName(name: string | undefined, faults: ConfigurationFault[]): strin
   if (name === undefined || name === "")
     faults.push({ name: "--shard-name", message: "is required: which replica this is (default: $POD_NAME)" });
   else if (!NAME.test(name))
-    faults.push({ name: "--shard-name", message: `"${name}" is no name of a replica, such as relay-a` });
+    faults.push({ name: "--shard-name", message: `"${name}" is not a name of a replica, such as relay-a` });
   return name ?? "";
 }
 
@@ -71,7 +71,7 @@ function readReplicas(text: string, self: string, faults: ConfigurationFault[]):
   const fault = (message: string): void => void faults.push({ name: "--shard-replicas", message });
   const replicas = text.split(",").map((each) => each.trim());
   for (const each of replicas)
-    if (!NAME.test(each)) fault(`"${each}" is no name of a replica, such as relay-a`);
+    if (!NAME.test(each)) fault(`"${each}" is not a name of a replica, such as relay-a`);
   for (const [each, same] of Map.groupBy(replicas, (name) => name))
     if (same.length > 1) fault(`"${each}" stands there ${same.length} times`);
   if (replicas.length > MAX_REPLICAS) fault(`${replicas.length} replicas; there can be ${MAX_REPLICAS}`);

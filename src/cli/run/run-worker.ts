@@ -14,7 +14,7 @@ import { startWorkerHost } from "#relay/workers/worker-host.ts";
  * main thread ends it.
  */
 export async function runRunWorker(data: RunWorkerData): Promise<void> {
-  if (parentPort === null || data.kind !== RUN_WORKER) throw new Error("this is no worker of run");
+  if (parentPort === null || data.kind !== RUN_WORKER) throw new Error("this is not a worker of run");
   const port = parentPort;
   const tracing = await startTracing(process.env, logToStandardError, "serverless-ccm");
   const fleetBrake = openFleetBrake(data.fleetBrake);

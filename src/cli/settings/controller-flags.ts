@@ -70,8 +70,8 @@ function checkEntry(entry: string): ConfigurationFault[] {
   // Such a controller may be disabled, so that lists written for the stock controller keep their meaning.
   if (isElsewhere && entry.startsWith("-")) return [];
   const message = isElsewhere
-    ? `"${entry}" is no part of this version; leave it to the stock controller, or take it out of the list`
-    : `"${sanitizeText(entry)}" is no controller; known are ${formatKnownNames()}`;
+    ? `"${entry}" is not a part of this version; leave it to the stock controller, or take it out of the list`
+    : `"${sanitizeText(entry)}" is not a controller; known are ${formatKnownNames()}`;
   return [{ name: "--controllers", message }];
 }
 

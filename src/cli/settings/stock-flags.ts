@@ -194,7 +194,7 @@ function listTexts(value: unknown): readonly string[] {
 }
 
 /**
- * Returns the given flags; one that would change behaviour, or is no boolean, goes to `faults`. `flags` are
+ * Returns the given flags; one that would change behaviour, or is not a boolean, goes to `faults`. `flags` are
  * all that the program read, by their names in camel case.
  */
 export function readStockFlags(

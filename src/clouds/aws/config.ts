@@ -195,7 +195,7 @@ export type AwsCloudConfig = z.output<typeof AwsCloudConfig>;
 const LONGEST_NAME = "x".repeat(106);
 
 function formatUnknownRegion(name: string): string {
-  return `"${sanitizeText(name, 64)}" is no AWS region such as eu-central-1${describeUnknownRegion(name)}`;
+  return `"${sanitizeText(name, 64)}" is not an AWS region such as eu-central-1${describeUnknownRegion(name)}`;
 }
 
 function isRegularExpression(source: string): boolean {

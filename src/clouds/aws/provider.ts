@@ -38,7 +38,7 @@ export const aws = defineCloudProvider({
   listConfigWarnings: ({ region, sessionPolicy }) => [
     ...(KNOWN_REGIONS.includes(region)
       ? []
-      : [`region: "${region}" is no region that this version knows${describeUnknownRegion(region)}`]),
+      : [`region: "${region}" is not a region that this version knows${describeUnknownRegion(region)}`]),
     ...(sessionPolicy === "none" ? [NO_SESSION_POLICY] : []),
   ],
   async load(config, options) {

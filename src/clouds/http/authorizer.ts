@@ -84,7 +84,7 @@ async function readFileOnce(file: string, last: FileReading | undefined): Promis
   }
 }
 
-/** Throws if the text is no bearer token, without quoting it. */
+/** Throws if the text is not a bearer token, without quoting it. */
 function formatHeader(text: string, source: string): string {
   const token = text.trim();
   if (token === "") throw new Error(`${source} is empty; put the API token into it`);

@@ -98,7 +98,7 @@ const SCHEME = "oci://";
  */
 export function parseProviderID(text: string): ProviderID {
   const isOurs = text.startsWith(SCHEME) || text.startsWith("ocid1.");
-  if (!isOurs) return rejectProviderID("foreign", text, "its scheme is not oci, and it is no OCID");
+  if (!isOurs) return rejectProviderID("foreign", text, "its scheme is not oci, and it is not an OCID");
   const id = text.startsWith(SCHEME) ? text.slice(SCHEME.length) : text;
   if (isOcid(id, "instance")) return { kind: "instance", id };
   return rejectProviderID(

@@ -48,7 +48,7 @@ export async function diagnoseRancher(
       const outcome = await readGroup(signal);
       if (outcome.kind === "fault") return reportFailure(outcome.fault.message, getRemedy(outcome.fault));
       if (ApiGroup.safeParse(outcome.value).success) return reportOk(`${url} accepts the token`);
-      return reportFailure(`GET ${GROUP}: the answer is no API group`, SERVER);
+      return reportFailure(`GET ${GROUP}: the answer is not an API group`, SERVER);
     },
     async network(signal) {
       const outcome = await readGroup(signal);

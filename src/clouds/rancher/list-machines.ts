@@ -38,7 +38,7 @@ export function createMachines(api: Api, { cluster, namespace }: MachineScope): 
     const answer = await api.get({ operation: "GetApiGroup", template, path: GROUP }, callContext);
     if (answer.kind === "fault") return explainNotFound(answer.fault);
     const group = ApiGroup.safeParse(answer.value).data;
-    if (group === undefined) return fault("Unavailable", `${template}: the answer is no API group`);
+    if (group === undefined) return fault("Unavailable", `${template}: the answer is not an API group`);
     servedVersion = group.preferredVersion.version;
     return ok(servedVersion);
   };
@@ -121,7 +121,7 @@ function readPage(body: unknown, cluster: string): Outcome<Page> {
   const machines: Machine[] = [];
   for (const item of page.items ?? []) {
     const machine = Machine.safeParse(item).data;
-    if (machine === undefined) return fault("Unavailable", `${LIST}: an item is no Machine`);
+    if (machine === undefined) return fault("Unavailable", `${LIST}: an item is not a Machine`);
     const { name, labels } = machine.metadata;
     if (machine.spec.clusterName !== cluster || labels?.[CLUSTER_LABEL] !== cluster) {
       const found = machine.spec.clusterName.slice(0, 100);

@@ -56,7 +56,7 @@ export function createConfigMapRecord(options: ConfigMapRecordOptions): RecordSt
       if (answer.kind === "gone") return { kind: "absent" };
       if (answer.kind !== "applied") throw failed("read", answer.message);
       const { data: read } = ConfigMap.safeParse(parseJson(body));
-      if (read === undefined) throw failed("read", "an answer of success that is no ConfigMap");
+      if (read === undefined) throw failed("read", "an answer of success that is not a ConfigMap");
       const { uid, resourceVersion } = read.metadata;
       return { kind: "stored", text: read.data?.[FLEET_KEY] ?? "", version: `${uid}/${resourceVersion}` };
     },

@@ -33,7 +33,7 @@ export function parseAllowedSecrets(text: string): AllowedSecrets {
   const faults: string[] = [];
   for (const each of written) {
     const [, store, prefix] = /^(ssm|secretsmanager):(.+)$/.exec(each) ?? [];
-    if (prefix === undefined) faults.push(`"${each.slice(0, 100)}" is no prefix of secrets; ${EXAMPLE}`);
+    if (prefix === undefined) faults.push(`"${each.slice(0, 100)}" is not a prefix of secrets; ${EXAMPLE}`);
     else prefixes.push({ store: store === "ssm" ? "ssm" : "secretsmanager", prefix });
   }
   return { prefixes: faults.length > 0 ? [] : prefixes, faults };

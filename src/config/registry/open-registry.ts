@@ -33,7 +33,7 @@ export function openRegistry(
 
 function createUnreadableRegistry(reference: string): ClusterRegistry {
   const message = reference.startsWith("ssm:")
-    ? "is no path of parameters; write it as ssm:/serverless-ccm/clusters/, and not under /aws or /ssm"
+    ? "is not a path of parameters; write it as ssm:/serverless-ccm/clusters/, and not under /aws or /ssm"
     : "cannot be read here: a management cluster is read by the relay and the command line, as its kubeconfigs are an administrator's";
   const error = new ClustersFileError("Invalid", reference, [{ path: "", message }]);
   const reject = (): Promise<never> => Promise.reject(error);

@@ -89,7 +89,7 @@ export async function readPair(
   const certificate = await readPem(certificateFile, "CERTIFICATE", about);
   const key = await readPem(keyFile, "PRIVATE KEY", about);
   if (!isPair(certificate, key)) {
-    const what = `${certificateFile} and ${keyFile} are no certificate and its key; put both of one pair there`;
+    const what = `${certificateFile} and ${keyFile} are not a certificate and its key; put both of one pair there`;
     throw new SignInError("FileInvalid", about, what, certificateFile);
   }
   return { certificate, key };

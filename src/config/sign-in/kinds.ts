@@ -3,7 +3,7 @@ import { isRegionName } from "#clouds/aws/regions.ts";
 import { SecretReference } from "#platforms/secrets/reference.ts";
 
 const filePath = z.string().min(1);
-const region = z.string().refine(isRegionName, "is no AWS region such as eu-central-1").optional();
+const region = z.string().refine(isRegionName, "is not an AWS region such as eu-central-1").optional();
 const roleArn = z
   .string()
   .regex(/^arn:[^:]+:iam::\d{12}:role\/.+$/, "the ARN of an IAM role")

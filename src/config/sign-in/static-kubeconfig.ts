@@ -115,7 +115,7 @@ function selectContext(
   if (parsed?.success !== true)
     throw new SecretError(
       "SecretInvalid",
-      `${where} is no kubeconfig: clusters, users and contexts are expected`,
+      `${where} is not a kubeconfig: clusters, users and contexts are expected`,
     );
   const { contexts, clusters, users, "current-context": current } = parsed.data;
   const name = wanted ?? current;

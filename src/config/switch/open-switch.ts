@@ -33,7 +33,7 @@ export function getDefaultSwitch(clusters: string): string {
 
 function createUnreadableSwitch(reference: string): StopSwitch {
   const message = reference.startsWith("ssm:")
-    ? "is no path of parameters; write it as ssm:/serverless-ccm/clusters-stop/, and not under /aws or /ssm"
+    ? "is not a path of parameters; write it as ssm:/serverless-ccm/clusters-stop/, and not under /aws or /ssm"
     : "cannot be read here: a management cluster is read by the relay and the command line";
   const reject = (): Promise<never> => Promise.reject(new StopSwitchError("Unreadable", reference, message));
   return { name: reference, read: reject, change: reject };

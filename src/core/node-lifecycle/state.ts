@@ -102,7 +102,7 @@ export function readState(read: StateResult | undefined): StoredState {
     return createUnusableState("StateUnreadable", `${NAME} cannot be read: ${read.message}`);
   const parsed = StateConfigMap.safeParse(read.object);
   if (!parsed.success)
-    return createUnusableState("StateMalformed", `${NAME} is no ConfigMap with an identity`);
+    return createUnusableState("StateMalformed", `${NAME} is not a ConfigMap with an identity`);
   const text = parsed.data.data?.[STATE_KEY];
   if (text === undefined) return { kind: "state", state: createEmptyState(), configMap: parsed.data };
   return readDocument(text, parsed.data);

@@ -11,7 +11,7 @@ export const ROUTE_EVENTS = {
     says: {
       OutsideClusterCIDR: {
         sentence: `${COULD_NOT} not all of it is within the networks that are configured for the cluster's pods. Let the controller that hands out pod CIDRs have the same ones.`,
-        when: "A pod CIDR of the node is not within `routes.clusterCIDRs`, or is no network.",
+        when: "A pod CIDR of the node is not within `routes.clusterCIDRs`, or is not a network.",
       },
       CIDRTaken: {
         sentence: `${COULD_NOT} another node says that it has the same network. Delete the one that is wrong, and let its kubelet register again.`,

@@ -78,7 +78,7 @@ function parsePairs(written: string, faults: ConfigurationFault[]): Record<strin
     else
       faults.push({
         name: "--tags",
-        message: `"${sanitizeText(pair)}" is no tag; write KEY=VALUE, with a comma between`,
+        message: `"${sanitizeText(pair)}" is not a tag; write KEY=VALUE, with a comma between`,
       });
   }
   return pairs;

@@ -169,7 +169,7 @@ function parseLine(line: string): Line {
     return { kind: "rubbish", message: `a line of ${line.length} characters is not JSON` };
   }
   if (!isRecord(value) || !isRecord(value["object"])) {
-    return { kind: "rubbish", message: `a line of ${line.length} characters is no watch event` };
+    return { kind: "rubbish", message: `a line of ${line.length} characters is not a watch event` };
   }
   const { type, object } = value;
   switch (type) {

@@ -90,7 +90,10 @@ function parseInvocation(output: InvokeCommandOutput, event: Event): Invocation 
   const parsed = Report.safeParse(parseJson(text));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
-    return createFailure("BadReport", `the payload is no report: ${issue?.path.join(".")} ${issue?.message}`);
+    return createFailure(
+      "BadReport",
+      `the payload is not a report: ${issue?.path.join(".")} ${issue?.message}`,
+    );
   }
   if (parsed.data.id === event.id) return { kind: "report", report: parsed.data };
   return createFailure("BadReport", "the payload is the report of another event");

@@ -28,10 +28,10 @@ async function findRegion(given: string | undefined): Promise<string | undefined
 }
 
 function formatRegionError(region: string | undefined, error: unknown): string {
-  if (region) return `"${region}" is no region; give one such as eu-central-1`;
+  if (region) return `"${region}" is not a region; give one such as eu-central-1`;
   const isMissing = error instanceof Error && error.message.startsWith("Region is missing");
   if (isMissing) return "is missing: give it, set AWS_REGION, or give your AWS profile a region";
-  return `what AWS_REGION or the AWS profile say is no region (${error instanceof Error ? error.message : error})`;
+  return `what AWS_REGION or the AWS profile say is not a region (${error instanceof Error ? error.message : error})`;
 }
 
 /** Lambda's status for an accepted asynchronous invocation. */

@@ -47,7 +47,7 @@ async function readFile(file: string): Promise<string> {
   try {
     handle = await open(file);
     if (!(await handle.stat()).isFile())
-      throw new SecretError("SecretInvalid", `${file} is no regular file: what has no end is not read`);
+      throw new SecretError("SecretInvalid", `${file} is not a regular file: what has no end is not read`);
     const buffer = Buffer.alloc(MAX_BYTES + 1);
     let bytes = 0;
     for (let got = 1; got > 0 && bytes < buffer.length; bytes += got)

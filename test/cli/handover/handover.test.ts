@@ -121,8 +121,8 @@ describe("handover --check", () => {
   });
 
   test.each([
-    [["--ignore", "Nonsense"], '"Nonsense" is no code of a difference'],
-    [["--for", "soon"], '"soon" is no duration'],
+    [["--ignore", "Nonsense"], '"Nonsense" is not a code of a difference'],
+    [["--for", "soon"], '"soon" is not a duration'],
     [["--for", "10m", "--once"], "cannot be combined with --once"],
     [["--dry-run"], "--dry-run: cannot be combined with --check"],
     [["--anyway"], "--anyway: cannot be combined with --check"],
@@ -258,7 +258,7 @@ describe("handback", () => {
   test("without another controller is rejected, and changes nothing", async () => {
     await writeFile(clustersFile, clustersText(false));
     const ended = await command("handback");
-    expect(ended.stderr).toContain("there is no controller to hand back to");
+    expect(ended.stderr).toContain("there is not a controller to hand back to");
     expect(ended.code).toBe(1);
     expect(await readFile(clustersFile, "utf8")).toBe(clustersText(false));
   });

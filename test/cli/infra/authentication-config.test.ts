@@ -309,7 +309,7 @@ jwt:
       merge: await inFolder("existing.json", JSON.stringify(json)),
     });
     expect(parse(text).jwt[0].issuer).toMatchObject({ tokenType: "at+jwt" });
-    expect(notes).toEqual([expect.stringContaining("existing.json: jwt[0].issuer.tokenType is no key")]);
+    expect(notes).toEqual([expect.stringContaining("existing.json: jwt[0].issuer.tokenType is not a key")]);
   });
 
   const HEAD = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n";
@@ -380,13 +380,13 @@ test.each<[string, AuthenticationConfigFlags, readonly RegExp[]]>([
     },
     [
       /did you mean node/,
-      /no identity and its role/,
+      /not an identity and its role/,
       /node: .*is no arn:/,
       /relay: .*session/,
       /is csr and node: a role is one user/,
     ],
   ],
-  ["invalid issuers", { ...FLAGS, issuer: ["http://x"] }, [/^--issuer: "http:\/\/x" is no https URL/]],
+  ["invalid issuers", { ...FLAGS, issuer: ["http://x"] }, [/^--issuer: "http:\/\/x" is not an https URL/]],
   [
     "two issuers of unknown accounts",
     { ...FLAGS, issuer: [URL, `${URL}/2`] },
@@ -438,12 +438,12 @@ test.each<[string, AuthenticationConfigFlags, readonly RegExp[]]>([
       oidcCaFile: "/dev/null",
     },
     [
-      /^--oidc-ca-file: \/dev\/null is no regular file/,
+      /^--oidc-ca-file: \/dev\/null is not a regular file/,
       /^--certificate-authority: \/nowhere cannot be read \(ENOENT\)/,
       /^--merge \/nowhere-else: cannot be read/,
     ],
   ],
-  ["invalid versions", { ...FLAGS, serverVersion: "36" }, [/"36" is no version/]],
+  ["invalid versions", { ...FLAGS, serverVersion: "36" }, [/"36" is not a version/]],
   [
     "versions that are too old",
     { ...FLAGS, serverVersion: "v1.29.3" },

@@ -169,7 +169,7 @@ describe("the facts for explain", () => {
       {},
       { "cidr-global": "a/b" },
       "none",
-      ['the pool cannot be read: cidr-global: "a/b" is no network', "Services with an address: 0"],
+      ['the pool cannot be read: cidr-global: "a/b" is not a network', "Services with an address: 0"],
     ],
     [
       "an address",

@@ -14,7 +14,7 @@ import { SEED } from "#test/seed.ts";
 
 const cidr = (text: string) => {
   const parsed = parseCidr(text);
-  if (parsed === undefined) throw new Error(`${text} is no network`);
+  if (parsed === undefined) throw new Error(`${text} is not a network`);
   return parsed;
 };
 const freeOf = (texts: readonly string[], used: readonly string[], search = {}) => {

@@ -75,7 +75,7 @@ describe("a ConfigMap", () => {
   });
 
   test("that is invalid cannot be read", () => {
-    expect(readVipAssignments({ metadata: {} })).toContain("no ConfigMap");
+    expect(readVipAssignments({ metadata: {} })).toContain("not a ConfigMap");
   });
 });
 

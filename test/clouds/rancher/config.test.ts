@@ -132,7 +132,7 @@ describe("RKE2 with flags", () => {
   });
 
   test("an unknown name is rejected with all known names", () => {
-    expect(String(written("k0s", ""))).toMatch(/"k0s" is no cloud; known are .*rancher, k3s, rke2/);
+    expect(String(written("k0s", ""))).toMatch(/"k0s" is not a cloud; known are .*rancher, k3s, rke2/);
   });
 });
 

@@ -60,7 +60,7 @@ test.each<[string, string | undefined, string]>([
 test.each([
   ["missing.pem", "cannot be read (ENOENT)"],
   ["rubbish.pem", "holds no certificate"],
-  ["that has no end", "no regular file"],
+  ["that has no end", "not a regular file"],
 ])("a file %s is an error as soon as the cloud is loaded", async (given, message) => {
   const caFile = given === "that has no end" ? relative(folder, "/dev/zero") : given;
   await expect(load(caFile)).rejects.toThrow(message);

@@ -161,7 +161,7 @@ describeWithPart("moto", "secrets by reference", (program) => {
       async () => ({ file: "/none" }),
       /\/none cannot be read \(ENOENT\)/,
     ],
-    ["a folder", "SecretInvalid", async () => ({ file: folder }), /is no regular file/],
+    ["a folder", "SecretInvalid", async () => ({ file: folder }), /is not a regular file/],
     [
       "a secret of another region",
       "SecretNotFound",
@@ -185,7 +185,7 @@ describeWithPart("moto", "secrets by reference", (program) => {
         await parameters.send(new PutParameterCommand({ Name: "/plain", Value: SECRET, Type: "String" }));
         return { ssmParameter: "/plain" };
       },
-      /\/plain is no SecureString/,
+      /\/plain is not a SecureString/,
     ],
     [
       "two tokens",

@@ -151,8 +151,8 @@ describe("a kubeconfig that is kept as a secret", () => {
   });
 
   test.each<[string, unknown, object, RegExp]>([
-    ["no YAML", `{ ${SECRET}: [`, {}, /is no kubeconfig: clusters, users and contexts/],
-    ["something else", { token: SECRET }, {}, /is no kubeconfig: clusters, users and contexts/],
+    ["no YAML", `{ ${SECRET}: [`, {}, /is not a kubeconfig: clusters, users and contexts/],
+    ["something else", { token: SECRET }, {}, /is not a kubeconfig: clusters, users and contexts/],
     [
       "no current context",
       kubeconfig({}, { token: SECRET }, { "current-context": "" }),
@@ -195,7 +195,7 @@ describe("a kubeconfig that is kept as a secret", () => {
     ],
     [{ kind: "token", from: { secretsManager: "a" }, token: SECRET }, /token/],
     [{ kind: "eks", clusterName: "blue eks" }, /the cluster's name in EKS/],
-    [{ kind: "eks", clusterName: "blue", region: "eu-centrl" }, /is no AWS region/],
+    [{ kind: "eks", clusterName: "blue", region: "eu-centrl" }, /is not an AWS region/],
     [{ kind: "web-identity", audience: "a", durationSeconds: 59 }, /60/],
     [{ kind: "web-identity", audience: "a", durationSeconds: 3_601 }, /3600/],
     [{ kind: "web-identity", audience: "a", signingAlgorithm: "none" }, /RS256/],

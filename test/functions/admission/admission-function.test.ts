@@ -200,7 +200,11 @@ describe("the verdict", () => {
     expect(statusCode).toBe(200);
     expect(body.response).toEqual({
       ...{ uid, allowed: false },
-      status: { code: 422, reason: "Invalid", message: expect.stringContaining("cannot be made") },
+      status: {
+        code: 422,
+        reason: "Invalid",
+        message: expect.stringContaining("cannot be created or changed"),
+      },
     });
     expect(JSON.stringify(body)).not.toContain("4711");
     expect(lines).toMatchObject([{ event: "ServiceDenied", code: issue.code, message: issue.detail }]);

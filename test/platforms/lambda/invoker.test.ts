@@ -115,12 +115,12 @@ describe("createLambdaInvoker", () => {
       message: /boom/,
     },
     { given: "the function runs out of time", handler: never, code: "FunctionError", message: /timed out/ },
-    { given: "the payload is empty", handler: async () => null, code: "BadReport", message: /no report/ },
+    { given: "the payload is empty", handler: async () => null, code: "BadReport", message: /not a report/ },
     {
       given: "the payload is another thing",
       handler: async () => ({ ok: true }),
       code: "BadReport",
-      message: /no report/,
+      message: /not a report/,
     },
     {
       given: "an entry of the report is incomplete",

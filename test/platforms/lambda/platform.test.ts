@@ -20,7 +20,7 @@ describe("the region of the functions", () => {
   });
 
   test("is rejected if the SDK calls it invalid", async () => {
-    await expect(lambda.findRegion("a b")).rejects.toThrow('"a b" is no region');
+    await expect(lambda.findRegion("a b")).rejects.toThrow('"a b" is not a region');
   });
 });
 

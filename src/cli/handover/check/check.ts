@@ -102,7 +102,7 @@ async function compare({ reached, flags, ignored, forMs, write }: CheckOptions):
 function readIgnored(text: string, faults: ConfigurationFault[]): readonly IgnoredDifference[] {
   const ignored = parseIgnored(text);
   if (ignored !== undefined) return [ignored];
-  const message = `"${sanitizeText(text)}" is no code of a difference; there are ${DIFFERENCE_CODES.join(", ")}, each alone or as CODE:LABEL`;
+  const message = `"${sanitizeText(text)}" is not a code of a difference; there are ${DIFFERENCE_CODES.join(", ")}, each alone or as CODE:LABEL`;
   faults.push({ name: "--ignore", message });
   return [];
 }

@@ -61,7 +61,7 @@ const Marks = z.record(z.string(), z.string());
  */
 export function readVipAssignments(configMap: unknown): StoredVipAssignments | string {
   const stored = StoredConfigMap.safeParse(configMap).data;
-  if (stored === undefined) return "an answer that is no ConfigMap";
+  if (stored === undefined) return "an answer that is not a ConfigMap";
   const { resourceVersion, annotations } = stored.metadata;
   const written = annotations?.[STATE_ANNOTATION];
   const state = written === undefined ? { data: null } : State.safeParse(parseJson(written));

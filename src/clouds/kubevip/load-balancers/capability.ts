@@ -63,7 +63,7 @@ export function createLoadBalancers(
     if (listed.kind === "error") return countFault(listed, meter);
     const stored = configMap.kind === "absent" ? null : PoolConfigMap.safeParse(configMap.object);
     if (stored?.success === false)
-      return { kind: "error", code: "Unavailable", message: "an answer that is no ConfigMap" };
+      return { kind: "error", code: "Unavailable", message: "an answer that is not a ConfigMap" };
     const holders = listed.items;
     for (const { uid, addresses } of holders) if (addresses.length > 0) reservations.drop(uid);
     const observed = { data: stored === null ? null : (stored.data.data ?? {}), holders, chosen: null };

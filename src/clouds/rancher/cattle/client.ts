@@ -79,7 +79,7 @@ export function createCattle(api: Api, server: string): Cattle {
       );
       if (answer.kind === "fault") return answer;
       const page = Collection.safeParse(answer.value).data;
-      if (page === undefined) return fault("Unavailable", `${template}: the answer is no collection`);
+      if (page === undefined) return fault("Unavailable", `${template}: the answer is not a collection`);
       for (const each of page.data) {
         const parsed = item.safeParse(each);
         if (!parsed.success) return fault("Unavailable", `${template}: an item lacks a required field`);

@@ -75,7 +75,7 @@ export function parseKubeconfig(written: string): ParsedKubeconfig {
   const yaml = parseYaml(written);
   const parsed = yaml.kind === "value" ? Kubeconfig.safeParse(yaml.value) : undefined;
   if (parsed?.success !== true)
-    return createKubeconfigError("is no kubeconfig: clusters, users and contexts are expected");
+    return createKubeconfigError("is not a kubeconfig: clusters, users and contexts are expected");
   const { contexts, clusters, users, ...config } = parsed.data;
   const context = findNamed(contexts, "context", config["current-context"]);
   const cluster = findNamed(clusters, "cluster", context?.["cluster"]);

@@ -89,7 +89,7 @@ async function readControlPlaneCluster(
       return fault(`its ${place} cannot be read: ${"message" in said ? said.message : answer.status}`);
     }
     const read = Secret.safeParse(parseJson(answer.body)).data;
-    if (read === undefined) return fault(`its ${place} is no Secret`);
+    if (read === undefined) return fault(`its ${place} is not a Secret`);
     return { ...plane, described: describeKubeconfigSecret(read, secret.key) };
   } catch (error) {
     return fault(`its ${place} cannot be read: ${getErrorMessage(error)}`);

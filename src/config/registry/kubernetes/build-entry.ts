@@ -58,7 +58,7 @@ export function buildEntry(found: FoundCluster, options: BuildEntryOptions): Clu
   const name = ClusterName.safeParse(own).success ? own : undefined;
   const faults = [...annotated.faults];
   if (name === undefined)
-    faults.push({ path: "name", message: `annotation ${PREFIX}name is no name of a cluster` });
+    faults.push({ path: "name", message: `annotation ${PREFIX}name is not a name of a cluster` });
   if (described.kind === "fault") faults.push({ path: "", message: described.message });
   const written =
     name && described.kind === "server"

@@ -12,7 +12,7 @@ export async function readParameter(name: string, caller: AwsCaller): Promise<st
   try {
     const { Parameter } = await client.send(new GetParameterCommand({ Name: name, WithDecryption: true }));
     if (Parameter?.Type !== "SecureString") {
-      const what = `the SSM parameter ${name} is no SecureString, and lies there for all to read`;
+      const what = `the SSM parameter ${name} is not a SecureString, and lies there for all to read`;
       throw new SecretError("SecretInvalid", `${what}; make it one, and change what it holds`);
     }
     return Parameter.Value ?? "";

@@ -63,7 +63,7 @@ async function follow(
 describe("a served load balancer whose Service has a rejected annotation", () => {
   test.each<[string, Readonly<Record<string, string>>]>([
     ["sticky-sessions-type without a cookie", { "sticky-sessions-type": "cookies" }],
-    ["a tls-passthrough that is no boolean", { "tls-passthrough": "maybe" }],
+    ["a tls-passthrough that is not a boolean", { "tls-passthrough": "maybe" }],
     ["an invalid name", { name: "no/name" }],
     ["a missing certificate", { type: "REGIONAL", "certificate-id": "00000000-0000-4000-8000-000000000000" }],
   ])("follows the nodes and keeps the rest: %s", async (_, refused) => {

@@ -29,6 +29,6 @@ export function buildNameTakenIssue({ state, name, owner }: LoadBalancerContext)
   const arn = state.network?.loadBalancer.LoadBalancerArn ?? "a classic load balancer";
   return {
     code: "NameTaken",
-    detail: `${arn} has the name ${name} and is no network load balancer, or not tagged kubernetes.io/cluster/${owner.clusterTag}: owned`,
+    detail: `${arn} has the name ${name} and is not a network load balancer, or not tagged kubernetes.io/cluster/${owner.clusterTag}: owned`,
   };
 }

@@ -45,7 +45,7 @@ export const orphanModel: OrphanModel = {
 export function planUnmark(balancer: LoadBalancer): LoadBalancerStep | undefined {
   const [first, ...more] = listOrphanMarks(balancer).map(({ tag }) => buildUnmark(tag));
   if (first === undefined) return undefined;
-  const because = { code: "UnmarkLoadBalancer", message: `${balancer.id} is no orphan` };
+  const because = { code: "UnmarkLoadBalancer", message: `${balancer.id} is not an orphan` };
   return { kind: "act", because, actions: [first, ...more] };
 }
 
