@@ -177,7 +177,7 @@ describe("of hosts", () => {
       "a list of something else",
       elsewhere(() => ({ status: 200, body: { data: [] } }), "/hosts"),
       "Unavailable",
-      "no collection",
+      "not a collection",
     ],
     [
       "a host without uuid",

@@ -58,7 +58,7 @@ test.each<
     "credentials",
     buildJsonAnswer(200, {}),
     "failed",
-    "no API group",
+    "not an API group",
     "rancher.url",
   ],
   ["a server that fails", "credentials", buildStatusAnswer(503, "Unavailable"), "failed", "503", "again"],

@@ -160,7 +160,7 @@ describe("no Machine is reported as gone by", () => {
       "an item that is not a Machine",
       fault(page({ items: [{ metadata: {} }] })),
       "Unavailable",
-      "no Machine",
+      "not a Machine",
     ],
     ["a list without items", fault(page({ items: null })), "Unavailable", "no Machine of cluster"],
     [
@@ -198,7 +198,7 @@ describe("no Machine is reported as gone by", () => {
           path.endsWith("/cluster.x-k8s.io") ? buildJsonAnswer(200, { kind: "APIGroup" }) : undefined;
       },
       "Unavailable",
-      "no API group",
+      "not an API group",
     ],
     [
       "a server without Cluster API",

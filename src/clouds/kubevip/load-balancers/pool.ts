@@ -78,7 +78,7 @@ function parseRanges(key: string, value: string, skipsEnds: boolean): AddressRan
   for (const part of parts) {
     const range = areNetworks ? parseNetwork(part, skipsEnds) : parseSpan(part);
     if (range === undefined)
-      return `"${sanitizeText(part, MAX_SHOWN)}" is ${areNetworks ? "no network" : "no range FIRST-LAST"}`;
+      return `"${sanitizeText(part, MAX_SHOWN)}" is ${areNetworks ? "not a network" : "not a range FIRST-LAST"}`;
     ranges.push(range);
   }
   return ranges;
