@@ -128,7 +128,7 @@ function followInPool({ registry, content, dryRun }: OpenedClusters, pool: Pool)
     content,
     followed: content.clusters.map((cluster) => ({ cluster })),
     keep: (name, _, already) => ({
-      want: (cluster) => pool.want(name, cluster, already !== undefined),
+      setDesiredState: (cluster) => pool.setDesiredState(name, cluster, already !== undefined),
       setEntryFault: (fault) => pool.setEntryFault(name, fault),
     }),
     ...{ dryRun, log, onHangup },
@@ -149,7 +149,7 @@ function createMetrics(options: MetricsOptions): ServedRelay["metrics"] {
   const { pool, workerMetrics, status, limiter, health, follower } = options;
   const metrics = createRelayMetrics();
   metrics.follow(status);
-  metrics.followGate(limiter.status);
+  metrics.followLimiter(limiter.status);
   if (health !== undefined) metrics.followFallback(health.failing);
   metrics.followSweep(() => getOverdue(pool.status()));
   metrics.followHome(follower.isUnreadable);

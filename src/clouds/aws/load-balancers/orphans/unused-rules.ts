@@ -188,7 +188,10 @@ export interface ListedForRules {
   readonly targetGroups: readonly TargetGroup[];
   /** Names of the classic load balancers of the cluster's Services. */
   readonly ownClassics: ReadonlySet<string>;
-  /** ARNs of load balancers and target groups with another cluster's tag. Its nodes have other security groups, at the same node ports. */
+  /**
+   * ARNs of load balancers and target groups with another cluster's tag. Its nodes have other security groups,
+   * at the same node ports.
+   */
   readonly foreignIds: ReadonlySet<string>;
 }
 
