@@ -1,27 +1,14 @@
 import { expect, test } from "vitest";
 import { type ClusterSource, selectClusterSource } from "#cli/settings/cluster-settings.ts";
 import type { ConfigurationFault } from "#core/config-errors.ts";
+import { CONTROLLER_FLAGS } from "#core/descriptors.ts";
 
 const FILE: ClusterSource = { kind: "file", file: "f" };
 const FLAGS: ClusterSource = { kind: "flags", unread: undefined };
 const ALL = [
-  "--cloud-provider",
-  "--cloud-config",
-  "--cluster-name",
-  "--kubeconfig",
-  "--relay-kubeconfig",
-  "--controllers",
-  "--node-monitor-period",
-  "--node-deletion-grace",
-  "--delete-nodes",
-  "--delete-unseen-nodes",
-  "--delete-orphaned-load-balancers",
-  "--load-balancers-max",
-  "--configure-cloud-routes",
-  "--cluster-cidr",
-  "--route-reconciliation-period",
-  "--tags",
-  "--resources",
+  ...["--cloud-provider", "--cloud-config", "--cluster-name"],
+  ...["--kubeconfig", "--relay-kubeconfig", "--controllers"],
+  ...CONTROLLER_FLAGS.flatMap(({ flags }) => flags.flatMap(({ option }) => option.split(" ", 1))),
 ];
 
 test.each<[string, string | undefined, string[], string | undefined, ClusterSource, string[]]>([

@@ -237,7 +237,7 @@ test("whatever happens, no object is in flight twice or forgotten, and deleted o
   );
   // biome-ignore lint/nursery/noFloatingPromises: a property that is synchronous is asserted synchronously
   fc.assert(property, { seed: SEED, numRuns: 400 });
-}, 60_000);
+});
 
 /**
  * Checks that the public state agrees with the model: whatever is needed is ready, in flight, or has a time.
