@@ -47,7 +47,7 @@ const ROWS: readonly Row[] = [
   {
     what: "mixed protocols of two node ports",
     spec: { ports: TCP_UDP },
-    says: ["same port and the same node port"],
+    says: ["TCP and UDP can share a number only with the same nodePort"],
   },
   {
     what: "UDP on a classic one",
@@ -58,12 +58,12 @@ const ROWS: readonly Row[] = [
   {
     what: "session affinity",
     spec: { sessionAffinity: "ClientIP" },
-    says: ['spec.sessionAffinity is "ClientIP"', "allowed: None"],
+    says: ['spec.sessionAffinity ("ClientIP") is not supported', "allowed: None"],
   },
   {
     what: "loadBalancerIP",
     spec: { loadBalancerIP: "192.0.2.1" },
-    says: ['spec.loadBalancerIP is "192.0.2.1"', "allowed: none"],
+    says: ['spec.loadBalancerIP ("192.0.2.1") is not supported', "allowed: an empty field"],
   },
   {
     what: "an unknown value",
@@ -91,29 +91,29 @@ const ROWS: readonly Row[] = [
   {
     what: "as many Elastic IPs as there are no subnets",
     annotations: ({ address }) => ({ "eip-allocations": address }),
-    says: [`${PREFIX}eip-allocations ("eipalloc-`, "allowed: one for each"],
+    says: [`${PREFIX}eip-allocations ("eipalloc-`, "must name one address for each subnet"],
   },
   {
     what: "Elastic IPs that do not exist",
     annotations: () => ({ "eip-allocations": ABSENT }),
-    says: [`${PREFIX}eip-allocations ("${ABSENT}")`, "that are not there", "allowed: free ones"],
+    says: [`${PREFIX}eip-allocations ("${ABSENT}")`, "that were not found", "allowed: free ones"],
   },
   {
     what: "no security group of nodes",
     pool: "none",
     isServed: true,
-    says: ["No security group of the nodes can be told", "Ask the operator"],
+    says: ["No security group of the nodes is identified as the cluster's", "Ask the operator"],
   },
   {
     what: "two tagged groups",
     pool: "twice",
     isServed: true,
-    says: ["More than one security group of a node is tagged", "Ask the operator"],
+    says: ["More than one security group of a node has the cluster's tag", "Ask the operator"],
   },
   {
     what: "another cluster's subnet",
     annotations: ({ theirSubnet }) => ({ subnets: theirSubnet }),
-    says: [`${PREFIX}subnets ("subnet-`, "allowed: the cluster's own"],
+    says: [`${PREFIX}subnets ("subnet-`, "allowed: subnets of the cluster"],
   },
   {
     what: "another cluster's security group",
@@ -139,7 +139,7 @@ const ROWS: readonly Row[] = [
   {
     what: "a quota of target groups that is used up in the middle",
     refused: ["elbv2:CreateTargetGroup", "TooManyTargetGroups"],
-    says: ["The cloud account has as many load balancers, or parts of them"],
+    says: ["The cloud account has reached its quota of load balancers or of their parts"],
   },
   {
     what: "a quota of listeners",
@@ -150,7 +150,7 @@ const ROWS: readonly Row[] = [
     what: "a quota of security groups",
     isNetwork: false,
     refused: ["ec2:CreateSecurityGroup", "SecurityGroupLimitExceeded"],
-    says: ["The cloud account has as many load balancers, or parts of them"],
+    says: ["The cloud account has reached its quota of load balancers or of their parts"],
   },
 ];
 const TABLE = ROWS.map((row, index) => ({ ...row, name: `bad${String(index).padStart(2, "0")}` }));
@@ -293,7 +293,7 @@ describeWithPart(
       expect(served.filter((each) => each !== undefined)).toHaveLength(1);
       for (const [index, name] of names.entries()) {
         if (served[index] !== undefined) continue;
-        expect(await warningsOf(name)).toContain("as many load balancers as it may have");
+        expect(await warningsOf(name)).toContain("has reached its limit of load balancers");
         expect(await batch.left(stored.get(name) as Stored)).toEqual([]);
       }
       expect(await hostnameOf("good1")).toBeDefined();
@@ -309,7 +309,7 @@ describeWithPart(
         await batch.create("inside", { [`${PREFIX}type`]: "nlb", [`${PREFIX}internal`]: "true" }),
       );
       for (let round = 0; round < 4; round += 1) await batch.invoke(names, cloud);
-      expect(await warningsOf("outside")).toContain("Tag one for its role, or name subnets by annotation.");
+      expect(await warningsOf("outside")).toContain("Tag a subnet with kubernetes.io/cluster/NAME, or name subnets by annotation.");
       expect(await batch.left(stored.get("outside") as Stored)).toEqual([]);
       expect(await hostnameOf("inside")).toBeDefined();
     });
