@@ -258,7 +258,7 @@ describe("handback", () => {
   test("without another controller is rejected, and changes nothing", async () => {
     await writeFile(clustersFile, clustersText(false));
     const ended = await command("handback");
-    expect(ended.stderr).toContain("there is not a controller to hand back to");
+    expect(ended.stderr).toContain("there is no controller to hand back to");
     expect(ended.code).toBe(1);
     expect(await readFile(clustersFile, "utf8")).toBe(clustersText(false));
   });
