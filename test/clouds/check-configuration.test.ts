@@ -197,7 +197,7 @@ describe("does not report an uncertain check as an error:", () => {
     ["machines", "wrong token", "401, Unauthorized"],
     ["machines", "forbidden", "403, Forbidden"],
     ["machines", "away", "503, Unavailable"],
-    ["machines", "rubbish", "no API group"],
+    ["machines", "rubbish", "is not an API group"],
     ["cattle", "wrong token", "401, Unauthorized"],
     ["cattle", "forbidden", "403, Forbidden"],
     ["cattle", "away", "503, Unavailable"],

@@ -57,7 +57,8 @@ export function createWritingInvoker(options: WritingInvokerOptions): Pick<Invok
   return {
     async invoke(event, signal) {
       const watch = watches.find(({ name }) => name === event.controller);
-      const as = (options.writtenAs ?? findRelayWriter)(event.controller);
+      const writer = watch?.enablement?.companionOf ?? event.controller;
+      const as = (options.writtenAs ?? findRelayWriter)(writer);
       if (watch === undefined || as === undefined) {
         // The validation of cluster entries rejects such a controller.
         const message = `with writes: relay, no identity writes for ${event.controller}`;

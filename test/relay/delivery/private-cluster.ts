@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { createInProcessInvoker } from "#cli/run/in-process-functions.ts";
 import { createMemoryCloud, type MemoryInstances } from "#clouds/memory/cloud.ts";
 import { Cluster } from "#config/cluster.ts";
+import { nodeClaimController } from "#core/look-ahead/controller.ts";
 import { nodeController } from "#core/node/controller.ts";
 import type { Report } from "#core/report.ts";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
@@ -58,12 +59,13 @@ export async function startPrivateCluster(): Promise<PrivateCluster> {
     signIn: { relay: { kind: "token-file", file: plane.tokenFile("relay") } },
     cloud: { provider: "memory", instancesFile: "unused" },
     controllers: [nodeController.name],
+    nodes: { lookAhead: ["node-claims"] },
     writes: "relay",
   });
   const relays: Relay[] = [];
   const lines: OutcomeLine[] = [];
   let tries = 0;
-  const node = createControllerFunction(nodeController, {
+  const node = createControllerFunction([nodeController, nodeClaimController], {
     clusters: async (name) => (name === cluster.name ? cluster : undefined),
     cloud: async () => createMemoryCloud(cloud),
     api: () => {
@@ -72,7 +74,10 @@ export async function startPrivateCluster(): Promise<PrivateCluster> {
     },
     now: () => new Date(),
   });
-  const honest = createInProcessInvoker(new Map([[nodeController.name, node]]), 20_000);
+  const honest = createInProcessInvoker(
+    new Map([nodeController, nodeClaimController].map(({ name }) => [name, node])),
+    20_000,
+  );
   const invoker: Invoker = {
     close: () => honest.close(),
     async invoke(event, signal) {

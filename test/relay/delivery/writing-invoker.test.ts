@@ -50,6 +50,28 @@ describe("a cluster whose API server no function reaches", () => {
     expect([...world.history.records.values()].filter(({ naked, deleted }) => naked || deleted)).toEqual([]);
   });
 
+  test("an announced machine is looked up, and nothing is written", async () => {
+    const reports: Report[] = [];
+    world.forge = (report) => {
+      if (report.controller === "node-claim-announcements") reports.push(report);
+      return report;
+    };
+    await world.startRelay();
+    const path = "/apis/karpenter.sh/v1/nodeclaims";
+    const claim = { apiVersion: "karpenter.sh/v1", kind: "NodeClaim", metadata: { name: "claim" } };
+    await ask(world.admin, { method: "POST", path, body: claim });
+    await ask(world.admin, {
+      ...{ method: "PATCH", path: `${path}/claim/status`, contentType: "application/merge-patch+json" },
+      body: { status: { providerID: "memory:///zone-a/node-1" } },
+    });
+    await waitUntilTrue("its look-up", () => reports.length > 0, 60_000);
+    expect(reports[0]?.handedBack?.next).toMatchObject({
+      kind: "decisions",
+      items: [{ decision: { kind: "skip", because: { code: "NoInstance" } } }],
+    });
+    expect(await writers()).toEqual([]);
+  });
+
   test("a node that changes between decision and write is decided on again", async () => {
     const taint = { key: "example.com/own", effect: "NoSchedule" };
     let invocations = 0;
