@@ -65,11 +65,12 @@ export const ROWS: readonly PlannedRow[] = [
   {
     row: { ...createRow(1_000, true, AT_ONCE), id: "announced-1000-at-once", announcedSeconds: 20 },
     contenders: ["floor", "stock-tuned", "run", "lambda"],
-    note: "With announcements, NodeClaims name the machines 20 s before their nodes register. Only ours reads them.",
+    note: "With announcements, NodeClaims name the machines 20 s before their nodes register. Only ours reads them. The stock controller's defaults and the floor with Events are left out.",
   },
   {
     row: { ...createRow(2_000, true, RATE), id: "announced-33-per-second", announcedSeconds: 20 },
     contenders: ["floor-with-events", "stock-tuned", "run", "lambda"],
+    note: "The stock controller's defaults and the floor without Events are left out, as at this rate without announcements.",
   },
 ];
 

@@ -25,5 +25,8 @@ test("a companion is loaded with its controller, and by its own name", async () 
 
 test("loads the requested controllers in order, and ignores an unknown name", async () => {
   const controllers = await loadControllers(["csr-approver", "route", "toString", "cloud-node-controller"]);
-  expect(controllers.map(({ name }) => name)).toEqual(["csr-approver", "cloud-node-controller"]);
+  expect(controllers.map(({ name }) => name)).toEqual([
+    ...["csr-approver", "cloud-node-controller"],
+    ...["node-claim-announcements", "kubelet-csr-announcements"],
+  ]);
 });
