@@ -11,7 +11,7 @@ import type {
   Tag,
   TargetDescription,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
-import type { AwsActionName, AwsRequests } from "#clouds/aws/load-balancers/actions.ts";
+import type { AwsRequests } from "#clouds/aws/load-balancers/actions.ts";
 import type {
   AwsLoadBalancerState,
   NetworkLoadBalancerState,
@@ -26,154 +26,133 @@ import type { LoadBalancerAction } from "#core/service/model.ts";
  */
 export function applyNetworkResult(
   state: AwsLoadBalancerState,
-  action: LoadBalancerAction,
+  { action, parameters }: LoadBalancerAction,
   result: unknown,
 ): AwsLoadBalancerState {
-  switch (action.action) {
-    case "elbv2:CreateLoadBalancer": {
-      const [loadBalancer] = toPartial<CreateLoadBalancerOutput>(result).LoadBalancers ?? [];
-      const { Tags } = getRequest(action, "elbv2:CreateLoadBalancer");
-      if (loadBalancer === undefined) return state;
-      const network = { loadBalancer, tags: toPairs(Tags), attributes: {}, listeners: [] };
-      return { ...state, network };
-    }
-    case "elbv2:DeleteLoadBalancer": {
-      const { LoadBalancerArn } = getRequest(action, "elbv2:DeleteLoadBalancer");
-      const targetGroups = state.targetGroups.map((each) => detachTargetGroup(each, LoadBalancerArn));
-      return { ...state, network: undefined, targetGroups };
-    }
-    case "elbv2:SetSecurityGroups": {
-      const { SecurityGroups } = getRequest(action, "elbv2:SetSecurityGroups");
-      const { SecurityGroupIds = SecurityGroups ?? [] } = toPartial<SetSecurityGroupsOutput>(result);
-      return updateDescription(state, { SecurityGroups: SecurityGroupIds });
-    }
-    case "elbv2:SetSubnets": {
-      const { IpAddressType, EnablePrefixForIpv6SourceNat } = getRequest(action, "elbv2:SetSubnets");
-      const answer = toPartial<SetSubnetsOutput>(result);
-      return updateDescription(state, {
-        ...omitUndefined({ IpAddressType, EnablePrefixForIpv6SourceNat }),
-        ...omitUndefined({
-          AvailabilityZones: answer.AvailabilityZones,
-          IpAddressType: answer.IpAddressType,
-        }),
-      });
-    }
-    case "elbv2:SetIpAddressType": {
-      const { IpAddressType } = getRequest(action, "elbv2:SetIpAddressType");
-      return updateDescription(
-        state,
-        omitUndefined({
-          IpAddressType: toPartial<SetIpAddressTypeOutput>(result).IpAddressType ?? IpAddressType,
-        }),
-      );
-    }
-    case "elbv2:ModifyLoadBalancerAttributes": {
-      const { Attributes } = getRequest(action, "elbv2:ModifyLoadBalancerAttributes");
-      return updateLoadBalancerState(state, (network) => ({
-        ...network,
-        attributes: { ...network.attributes, ...toPairs(Attributes) },
-      }));
-    }
-    case "elbv2:AddTags": {
-      const { ResourceArns = [], Tags } = getRequest(action, "elbv2:AddTags");
-      return updateTags(state, ResourceArns, (tags) => ({ ...tags, ...toPairs(Tags) }));
-    }
-    case "elbv2:RemoveTags": {
-      const { ResourceArns = [], TagKeys = [] } = getRequest(action, "elbv2:RemoveTags");
-      return updateTags(state, ResourceArns, (tags) =>
-        Object.fromEntries(Object.entries(tags).filter(([key]) => !TagKeys.includes(key))),
-      );
-    }
-    case "elbv2:CreateListener": {
-      const [listener] = toPartial<CreateListenerOutput>(result).Listeners ?? [];
-      const { Tags } = getRequest(action, "elbv2:CreateListener");
-      if (listener === undefined) return state;
-      return updateAttachments(
-        updateLoadBalancerState(state, (network) => ({
-          ...network,
-          listeners: [...network.listeners, { listener, tags: toPairs(Tags) }],
-        })),
-      );
-    }
-    case "elbv2:ModifyListener": {
-      const { ListenerArn, ...changed } = getRequest(action, "elbv2:ModifyListener");
-      const [answer] = toPartial<ModifyListenerOutput>(result).Listeners ?? [];
-      return updateAttachments(
-        updateLoadBalancerState(state, (network) => ({
-          ...network,
-          listeners: network.listeners.map((each) =>
-            each.listener.ListenerArn === ListenerArn
-              ? { ...each, listener: { ...each.listener, ...removeTls(changed), ...answer } }
-              : each,
-          ),
-        })),
-      );
-    }
-    case "elbv2:DeleteListener": {
-      const { ListenerArn } = getRequest(action, "elbv2:DeleteListener");
-      return updateAttachments(
-        updateLoadBalancerState(state, (network) => ({
-          ...network,
-          listeners: network.listeners.filter(({ listener }) => listener.ListenerArn !== ListenerArn),
-        })),
-      );
-    }
-    case "elbv2:CreateTargetGroup": {
-      const [group] = toPartial<CreateTargetGroupOutput>(result).TargetGroups ?? [];
-      const { Tags } = getRequest(action, "elbv2:CreateTargetGroup");
-      if (group === undefined) return state;
-      const created = { group, tags: toPairs(Tags), attributes: {}, targets: [] };
-      return { ...state, targetGroups: [...state.targetGroups, created] };
-    }
-    case "elbv2:ModifyTargetGroup": {
-      const { TargetGroupArn, ...changed } = getRequest(action, "elbv2:ModifyTargetGroup");
-      const [answer] = toPartial<ModifyTargetGroupOutput>(result).TargetGroups ?? [];
-      return updateTargetGroup(state, TargetGroupArn, (targetGroup) => ({
-        ...targetGroup,
-        group: { ...targetGroup.group, ...omitUndefined(changed), ...answer },
-      }));
-    }
-    case "elbv2:ModifyTargetGroupAttributes": {
-      const { TargetGroupArn, Attributes } = getRequest(action, "elbv2:ModifyTargetGroupAttributes");
-      return updateTargetGroup(state, TargetGroupArn, (targetGroup) => ({
-        ...targetGroup,
-        attributes: { ...targetGroup.attributes, ...toPairs(Attributes) },
-      }));
-    }
-    case "elbv2:DeleteTargetGroup": {
-      const { TargetGroupArn } = getRequest(action, "elbv2:DeleteTargetGroup");
-      const targetGroups = state.targetGroups.filter(({ group }) => group.TargetGroupArn !== TargetGroupArn);
-      return { ...state, targetGroups };
-    }
-    case "elbv2:RegisterTargets": {
-      const { TargetGroupArn, Targets = [] } = getRequest(action, "elbv2:RegisterTargets");
-      return updateTargetGroup(state, TargetGroupArn, (targetGroup) => ({
-        ...targetGroup,
-        targets: [
-          ...targetGroup.targets.filter(
-            (each) => !Targets.some((target) => isSame(target, each, targetGroup)),
-          ),
-          ...Targets,
-        ],
-      }));
-    }
-    case "elbv2:DeregisterTargets": {
-      const { TargetGroupArn, Targets = [] } = getRequest(action, "elbv2:DeregisterTargets");
-      return updateTargetGroup(state, TargetGroupArn, (targetGroup) => ({
-        ...targetGroup,
-        targets: targetGroup.targets.filter(
-          (each) => !Targets.some((target) => isSame(target, each, targetGroup)),
-        ),
-      }));
-    }
-    default:
-      return state;
-  }
+  if (!isNetworkAction(action)) return state;
+  const handle: ResultHandler = RESULT_HANDLERS[action];
+  return handle(state, parameters as never, toPartial<never>(result));
 }
 
-/** Returns the request of an action, with the type that `AwsRequests` gives its name. */
-function getRequest<Name extends AwsActionName>(action: LoadBalancerAction, _name: Name): AwsRequests[Name] {
-  return action.parameters as unknown as AwsRequests[Name];
+/** The actions that change the state, with the types of AWS's answers. An unused answer has no fields. */
+interface Answers {
+  "elbv2:CreateLoadBalancer": CreateLoadBalancerOutput;
+  "elbv2:DeleteLoadBalancer": object;
+  "elbv2:SetSecurityGroups": SetSecurityGroupsOutput;
+  "elbv2:SetSubnets": SetSubnetsOutput;
+  "elbv2:SetIpAddressType": SetIpAddressTypeOutput;
+  "elbv2:ModifyLoadBalancerAttributes": object;
+  "elbv2:AddTags": object;
+  "elbv2:RemoveTags": object;
+  "elbv2:CreateListener": CreateListenerOutput;
+  "elbv2:ModifyListener": ModifyListenerOutput;
+  "elbv2:DeleteListener": object;
+  "elbv2:CreateTargetGroup": CreateTargetGroupOutput;
+  "elbv2:ModifyTargetGroup": ModifyTargetGroupOutput;
+  "elbv2:ModifyTargetGroupAttributes": object;
+  "elbv2:DeleteTargetGroup": object;
+  "elbv2:RegisterTargets": object;
+  "elbv2:DeregisterTargets": object;
+}
+
+/** Returns the state after one action. Every field of the answer is optional. */
+type ResultHandler<Request = never, Answer = never> = (
+  state: AwsLoadBalancerState,
+  request: Request,
+  answer: Answer,
+) => AwsLoadBalancerState;
+
+const RESULT_HANDLERS: {
+  readonly [Name in keyof Answers]: ResultHandler<AwsRequests[Name], Partial<Answers[Name]>>;
+} = {
+  "elbv2:CreateLoadBalancer": (state, { Tags }, { LoadBalancers }) => {
+    const [loadBalancer] = LoadBalancers ?? [];
+    if (loadBalancer === undefined) return state;
+    const network = { loadBalancer, tags: toPairs(Tags), attributes: {}, listeners: [] };
+    return { ...state, network };
+  },
+  "elbv2:DeleteLoadBalancer": (state, { LoadBalancerArn }) => {
+    const targetGroups = state.targetGroups.map((each) => detachTargetGroup(each, LoadBalancerArn));
+    return { ...state, network: undefined, targetGroups };
+  },
+  "elbv2:SetSecurityGroups": (state, { SecurityGroups }, { SecurityGroupIds = SecurityGroups ?? [] }) =>
+    updateDescription(state, { SecurityGroups: SecurityGroupIds }),
+  "elbv2:SetSubnets": (state, { IpAddressType, EnablePrefixForIpv6SourceNat }, answer) =>
+    updateDescription(state, {
+      ...omitUndefined({ IpAddressType, EnablePrefixForIpv6SourceNat }),
+      ...omitUndefined({
+        AvailabilityZones: answer.AvailabilityZones,
+        IpAddressType: answer.IpAddressType,
+      }),
+    }),
+  "elbv2:SetIpAddressType": (state, { IpAddressType }, answer) =>
+    updateDescription(state, omitUndefined({ IpAddressType: answer.IpAddressType ?? IpAddressType })),
+  "elbv2:ModifyLoadBalancerAttributes": (state, { Attributes }) =>
+    updateLoadBalancerState(state, (network) => ({
+      ...network,
+      attributes: { ...network.attributes, ...toPairs(Attributes) },
+    })),
+  "elbv2:AddTags": (state, { ResourceArns = [], Tags }) =>
+    updateTags(state, ResourceArns, (tags) => ({ ...tags, ...toPairs(Tags) })),
+  "elbv2:RemoveTags": (state, { ResourceArns = [], TagKeys = [] }) =>
+    updateTags(state, ResourceArns, (tags) =>
+      Object.fromEntries(Object.entries(tags).filter(([key]) => !TagKeys.includes(key))),
+    ),
+  "elbv2:CreateListener": (state, { Tags }, { Listeners }) => {
+    const [listener] = Listeners ?? [];
+    if (listener === undefined) return state;
+    return updateListeners(state, (listeners) => [...listeners, { listener, tags: toPairs(Tags) }]);
+  },
+  "elbv2:ModifyListener": (state, { ListenerArn, ...changed }, { Listeners }) => {
+    const [answer] = Listeners ?? [];
+    return updateListeners(state, (listeners) =>
+      listeners.map((each) =>
+        each.listener.ListenerArn === ListenerArn
+          ? { ...each, listener: { ...each.listener, ...removeTls(changed), ...answer } }
+          : each,
+      ),
+    );
+  },
+  "elbv2:DeleteListener": (state, { ListenerArn }) =>
+    updateListeners(state, (listeners) =>
+      listeners.filter(({ listener }) => listener.ListenerArn !== ListenerArn),
+    ),
+  "elbv2:CreateTargetGroup": (state, { Tags }, { TargetGroups }) => {
+    const [group] = TargetGroups ?? [];
+    if (group === undefined) return state;
+    const created = { group, tags: toPairs(Tags), attributes: {}, targets: [] };
+    return { ...state, targetGroups: [...state.targetGroups, created] };
+  },
+  "elbv2:ModifyTargetGroup": (state, { TargetGroupArn, ...changed }, { TargetGroups }) => {
+    const [answer] = TargetGroups ?? [];
+    return updateTargetGroup(state, TargetGroupArn, (targetGroup) => ({
+      ...targetGroup,
+      group: { ...targetGroup.group, ...omitUndefined(changed), ...answer },
+    }));
+  },
+  "elbv2:ModifyTargetGroupAttributes": (state, { TargetGroupArn, Attributes }) =>
+    updateTargetGroup(state, TargetGroupArn, (targetGroup) => ({
+      ...targetGroup,
+      attributes: { ...targetGroup.attributes, ...toPairs(Attributes) },
+    })),
+  "elbv2:DeleteTargetGroup": (state, { TargetGroupArn }) => {
+    const targetGroups = state.targetGroups.filter(({ group }) => group.TargetGroupArn !== TargetGroupArn);
+    return { ...state, targetGroups };
+  },
+  "elbv2:RegisterTargets": (state, { TargetGroupArn, Targets = [] }) =>
+    updateTargetGroup(state, TargetGroupArn, (targetGroup) => ({
+      ...targetGroup,
+      targets: [...excludeTargets(targetGroup, Targets), ...Targets],
+    })),
+  "elbv2:DeregisterTargets": (state, { TargetGroupArn, Targets = [] }) =>
+    updateTargetGroup(state, TargetGroupArn, (targetGroup) => ({
+      ...targetGroup,
+      targets: excludeTargets(targetGroup, Targets),
+    })),
+};
+
+function isNetworkAction(action: string): action is keyof Answers {
+  return Object.hasOwn(RESULT_HANDLERS, action);
 }
 
 /** Returns AWS's answer with every field optional. */
@@ -186,6 +165,16 @@ function updateLoadBalancerState(
   change: (network: NetworkLoadBalancerState) => NetworkLoadBalancerState,
 ): AwsLoadBalancerState {
   return state.network === undefined ? state : { ...state, network: change(state.network) };
+}
+
+/** Changes the listeners, and with them which target groups the load balancer uses. */
+function updateListeners(
+  state: AwsLoadBalancerState,
+  change: (listeners: NetworkLoadBalancerState["listeners"]) => NetworkLoadBalancerState["listeners"],
+): AwsLoadBalancerState {
+  return updateAttachments(
+    updateLoadBalancerState(state, (network) => ({ ...network, listeners: change(network.listeners) })),
+  );
 }
 
 function updateDescription(
@@ -254,8 +243,12 @@ function removeTls(changed: Listener): Listener {
   return { ...omitUndefined(changed), Certificates: [], SslPolicy: undefined };
 }
 
-function isSame(one: TargetDescription, other: TargetDescription, { group }: TargetGroupState): boolean {
-  return one.Id === other.Id && (one.Port ?? group.Port) === (other.Port ?? group.Port);
+/** Returns the registered targets of a group without the given ones. */
+function excludeTargets({ group, targets }: TargetGroupState, excluded: readonly TargetDescription[]) {
+  const getPort = ({ Port }: TargetDescription) => Port ?? group.Port;
+  return targets.filter(
+    (each) => !excluded.some((target) => target.Id === each.Id && getPort(target) === getPort(each)),
+  );
 }
 
 function toPairs(list: readonly Partial<Tag>[] = []): Pairs {
