@@ -3,7 +3,7 @@ import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import type { NetworkContext, PlanPart } from "#clouds/aws/load-balancers/network/context.ts";
 import type { Placement } from "#clouds/aws/load-balancers/network/subnets.ts";
-import type { NetworkLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
+import type { NetworkLoadBalancerState, SubnetState } from "#clouds/aws/load-balancers/state.ts";
 import { buildServiceTags, toTagList } from "#clouds/aws/load-balancers/tags.ts";
 import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
 
@@ -13,6 +13,7 @@ export interface BalancerChange extends PlanPart {
   readonly isAfterListeners: boolean;
 }
 
+type LoadBalancer = NetworkLoadBalancerState["loadBalancer"];
 type PlacedPlacement = Extract<Placement, { readonly kind: "placed" }>;
 
 /** Returns the action that creates the load balancer itself. */
@@ -39,75 +40,67 @@ export function planBalancerCreation(
  * Differences that AWS cannot change, or only with an interruption, stay and are reported.
  */
 export function planBalancerChange(
-  { loadBalancer, listeners }: NetworkLoadBalancerState,
+  balancer: NetworkLoadBalancerState,
   placement: PlacedPlacement,
-  { name, desired, state }: NetworkContext,
+  context: NetworkContext,
 ): BalancerChange {
-  const warnings: Issue[] = [];
-  if (loadBalancer.Scheme !== undefined && (loadBalancer.Scheme === "internal") !== desired.internal)
-    warnings.push({
-      code: "InvalidAnnotation",
-      field: formatAnnotationName("internal"),
-      value: String(desired.internal),
-      allowed: `the scheme of the existing load balancer, which is ${loadBalancer.Scheme}`,
-    });
+  const { loadBalancer, listeners } = balancer;
+  const { name, desired } = context;
   const zones = loadBalancer.AvailabilityZones ?? [];
-  const currentSubnetIds = new Set(zones.map(({ SubnetId }) => SubnetId));
-  const currentZones = new Set(zones.map(({ ZoneName }) => ZoneName));
-  const added = placement.subnets.flatMap(({ subnet }, index) =>
-    currentSubnetIds.has(subnet.SubnetId) || currentZones.has(subnet.AvailabilityZone) ? [] : [index],
-  );
-  const chosen = new Set(placement.subnets.map(({ subnet }) => subnet.SubnetId));
-  const isKept = zones.every(({ SubnetId }) => chosen.has(SubnetId));
-  const isComplete = placement.subnets.every(
-    ({ subnet }, index) => currentSubnetIds.has(subnet.SubnetId) || added.includes(index),
-  );
-  if (desired.annotations.subnets !== undefined && !(isKept && isComplete))
-    warnings.push({
-      code: "SubnetsChanged",
-      field: formatAnnotationName("subnets"),
-      value: desired.annotations.subnets,
-      allowed: "the subnets that the load balancer is in, and one in each further zone",
-      detail: `it is in ${[...currentSubnetIds].join(", ")}`,
-    });
-  warnings.push(...checkAddresses(loadBalancer, placement, { desired }));
-
+  const added = findAddedSubnets(zones, placement);
+  const warnings = [
+    ...checkScheme(loadBalancer, context),
+    ...checkSubnets(zones, placement, added, context),
+    ...checkAddresses(zones, placement, context),
+  ];
+  const { LoadBalancerArn } = loadBalancer;
   const { loadBalancer: IpAddressType } = placement.families;
   const isDual = IpAddressType === "dualstack";
+  const isOtherType = (loadBalancer.IpAddressType ?? "ipv4") !== IpAddressType;
+  const isNarrowed = isOtherType && !isDual;
+  const isAfterListeners = isNarrowed && hasIpv6Targets(balancer, context);
   const hasPrefix = loadBalancer.EnablePrefixForIpv6SourceNat === "on";
   // A UDP listener needs the prefix until it is deleted.
   const needsPrefix = hasUdp({ desired }) || listeners.some(({ listener }) => isUdp(listener.Protocol));
-  const isPrefixMissing = isDual && needsPrefix && !hasPrefix;
-  const isOtherType = (loadBalancer.IpAddressType ?? "ipv4") !== IpAddressType;
-  const isNarrowed = isOtherType && !isDual;
+  const isPrefixed = isDual && (needsPrefix || hasPrefix);
   const isSurplus = isNarrowed && hasPrefix;
-  const ipv6TargetGroups = new Set(
-    state.targetGroups.flatMap(({ group }) => (group.IpAddressType === "ipv6" ? group.TargetGroupArn : [])),
-  );
-  const isAfterListeners =
-    isNarrowed &&
-    listeners.some(({ listener }) => ipv6TargetGroups.has(listener.DefaultActions?.[0]?.TargetGroupArn));
-  const { LoadBalancerArn } = loadBalancer;
-  const type = isOtherType ? { IpAddressType } : {};
-  if (added.length === 0 && !isPrefixMissing && !isSurplus) {
+  if (added.length === 0 && (hasPrefix || !isPrefixed) && !isSurplus) {
     const actions = isOtherType
       ? [buildAction("elbv2:SetIpAddressType", name, { LoadBalancerArn, IpAddressType })]
       : [];
     return { actions, isAfterListeners, warnings };
   }
-  const isPrefixed = isDual && (needsPrefix || hasPrefix);
   const mappings = [
     ...zones.map(buildSubnetMapping),
-    ...added.flatMap((index) => placement.mappings[index] ?? []),
-  ].map((mapping) => (isPrefixed ? { ...mapping, ...PREFIX } : { ...mapping }));
+    ...added.flatMap((each) => placement.mappings[placement.subnets.indexOf(each)] ?? []),
+  ];
   const request = {
     LoadBalancerArn,
-    SubnetMappings: mappings,
-    ...type,
-    ...(isPrefixed ? { EnablePrefixForIpv6SourceNat: "on" as const } : {}),
-    ...(isSurplus ? { EnablePrefixForIpv6SourceNat: "off" as const } : {}),
+    SubnetMappings: mappings.map((mapping) => (isPrefixed ? { ...mapping, ...PREFIX } : { ...mapping })),
+    ...(isOtherType ? { IpAddressType } : {}),
+    ...(isPrefixed || isSurplus
+      ? { EnablePrefixForIpv6SourceNat: isPrefixed ? ("on" as const) : ("off" as const) }
+      : {}),
   };
   return { actions: [buildAction("elbv2:SetSubnets", name, request)], isAfterListeners, warnings };
+}
+
+/** Finds the placement's subnets in zones that the load balancer does not have yet. */
+export function findAddedSubnets(
+  zones: readonly Zone[],
+  { subnets }: PlacedPlacement,
+): readonly SubnetState[] {
+  return subnets.filter(
+    ({ subnet }) =>
+      !zones.some((zone) => zone.SubnetId === subnet.SubnetId || zone.ZoneName === subnet.AvailabilityZone),
+  );
+}
+
+function hasIpv6Targets({ listeners }: NetworkLoadBalancerState, { state }: NetworkContext): boolean {
+  const ipv6TargetGroups = new Set(
+    state.targetGroups.flatMap(({ group }) => (group.IpAddressType === "ipv6" ? group.TargetGroupArn : [])),
+  );
+  return listeners.some(({ listener }) => ipv6TargetGroups.has(listener.DefaultActions?.[0]?.TargetGroupArn));
 }
 
 /** UDP from IPv6 clients is forwarded from addresses of a prefix, which AWS chooses. */
@@ -121,7 +114,7 @@ function isUdp(protocol: string | undefined): boolean {
   return protocol === "UDP" || protocol === "TCP_UDP";
 }
 
-type Zone = NonNullable<NetworkLoadBalancerState["loadBalancer"]["AvailabilityZones"]>[number];
+type Zone = NonNullable<LoadBalancer["AvailabilityZones"]>[number];
 
 /** Builds the current mapping of a zone, which AWS requires again. */
 function buildSubnetMapping({ SubnetId, LoadBalancerAddresses }: Zone): SubnetMapping {
@@ -134,18 +127,54 @@ function buildSubnetMapping({ SubnetId, LoadBalancerAddresses }: Zone): SubnetMa
   };
 }
 
+/** Checks the scheme, which cannot be changed. */
+function checkScheme({ Scheme }: LoadBalancer, { desired }: NetworkContext): readonly Issue[] {
+  if (Scheme === undefined || (Scheme === "internal") === desired.internal) return [];
+  return [
+    {
+      code: "InvalidAnnotation",
+      field: formatAnnotationName("internal"),
+      value: String(desired.internal),
+      allowed: `the scheme of the existing load balancer, which is ${Scheme}`,
+    },
+  ];
+}
+
+/** Checks the named subnets: the load balancer stays in its subnets, and can have one in each further zone. */
+function checkSubnets(
+  zones: readonly Zone[],
+  { subnets }: PlacedPlacement,
+  added: readonly SubnetState[],
+  { desired }: NetworkContext,
+): readonly Issue[] {
+  const currentIds = new Set(zones.map(({ SubnetId }) => SubnetId));
+  const chosenIds = new Set(subnets.map(({ subnet }) => subnet.SubnetId));
+  const isKept = [...currentIds].every((id) => chosenIds.has(id));
+  const isComplete = subnets.every((each) => currentIds.has(each.subnet.SubnetId) || added.includes(each));
+  if (desired.annotations.subnets === undefined || (isKept && isComplete)) return [];
+  return [
+    {
+      code: "SubnetsChanged",
+      field: formatAnnotationName("subnets"),
+      value: desired.annotations.subnets,
+      allowed: "the subnets that the load balancer is in, and one in each further zone",
+      detail: `it is in ${[...currentIds].join(", ")}`,
+    },
+  ];
+}
+
 /**
  * Checks the addresses of existing zones, which cannot be changed. Addresses that AWS does not show are
  * assumed to be right.
  */
 function checkAddresses(
-  { AvailabilityZones }: NetworkLoadBalancerState["loadBalancer"],
+  zones: readonly Zone[],
   { mappings }: PlacedPlacement,
   { desired }: Pick<NetworkContext, "desired">,
 ): readonly Issue[] {
   const isChanged = (key: "AllocationId" | "PrivateIPv4Address") =>
     mappings.some((mapping) => {
-      const zone = AvailabilityZones?.find(({ SubnetId }) => SubnetId === mapping.SubnetId);
+      const zone = zones.find(({ SubnetId }) => SubnetId === mapping.SubnetId);
       const addresses = zone?.LoadBalancerAddresses?.map((address) => address[key]).filter(Boolean) ?? [];
       return mapping[key] !== undefined && addresses.length > 0 && !addresses.includes(mapping[key]);
     });
