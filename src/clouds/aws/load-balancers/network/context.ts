@@ -1,7 +1,8 @@
 import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
 import type { NetworkDesiredState } from "#clouds/aws/load-balancers/network/desired-state.ts";
 import { isOwnLoadBalancer } from "#clouds/aws/load-balancers/ownership.ts";
-import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
+import type { PlanResult } from "#clouds/aws/load-balancers/types.ts";
+import type { Issue, LoadBalancerAction, LoadBalancerStep } from "#core/service/model.ts";
 
 /** All inputs of the plan of a network load balancer. */
 export interface NetworkContext extends LoadBalancerContext {
@@ -31,4 +32,25 @@ export function buildNameTakenIssue({ state, name, owner }: LoadBalancerContext)
     code: "NameTaken",
     detail: `${arn} has the name ${name} and is not a network load balancer, or not tagged kubernetes.io/cluster/${owner.clusterTag}: owned`,
   };
+}
+
+/** Returns the actions of a part that has some. */
+export function getActions(part: PlanResult<unknown>): readonly LoadBalancerAction[] {
+  return part.kind === "act" ? part.actions : [];
+}
+
+/** Returns the step with the actions; without actions it waits. */
+export function buildActStep(
+  code: string,
+  message: string,
+  actions: readonly LoadBalancerAction[],
+): LoadBalancerStep {
+  const [first, ...more] = actions;
+  if (first === undefined) return buildWaitStep(code, message);
+  return { kind: "act", because: { code, message }, actions: [first, ...more] };
+}
+
+/** Returns the step that waits until AWS shows the result of earlier actions. */
+export function buildWaitStep(code: string, message: string): LoadBalancerStep {
+  return { kind: "wait", because: { code, message }, afterSeconds: 5 };
 }

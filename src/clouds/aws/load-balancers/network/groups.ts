@@ -1,14 +1,14 @@
 import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
-import { getAllowedResources } from "#clouds/aws/load-balancers/configuration.ts";
+import { getAllowedResources, getIdentity } from "#clouds/aws/load-balancers/configuration.ts";
 import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
 import { formatManagedGroupName } from "#clouds/aws/load-balancers/names.ts";
-import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
+import { getActions, type NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import { type Families, listAllClients } from "#clouds/aws/load-balancers/network/ports.ts";
 import { findSharedGroupId, planSharedGroup } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import { isAllowed, isOwned } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Opening, PlanResult } from "#clouds/aws/load-balancers/types.ts";
-import { planFrontendGroup } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
+import { planFrontendGroup, planRemovedGroups } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import { isIPv6Network } from "#core/cidr.ts";
 import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
 
@@ -59,7 +59,7 @@ export function planFrontendGroups(context: NetworkContext, families: Families):
   const isKnown = groupIds.length === (named?.length ?? 1) + (shared === undefined ? 0 : 1);
   return {
     kind: "planned",
-    actions: [front, shared].flatMap((part) => (part?.kind === "act" ? part.actions : [])),
+    actions: [front, shared].flatMap((part) => (part === undefined ? [] : getActions(part))),
     ids: isKnown ? groupIds : undefined,
     sharedId: shared?.value,
     obsolete: ownIds.filter((id) => !groupIds.includes(id) && isKnown),
@@ -122,6 +122,14 @@ export function planGroupAttachment(
   if (existing.length === groups.ids.length && groups.ids.every((id) => existing.includes(id))) return [];
   const request = { LoadBalancerArn: balancer.LoadBalancerArn, SecurityGroups: [...groups.ids] };
   return [buildAction("elbv2:SetSecurityGroups", name, request)];
+}
+
+/** Plans the deletion of groups that were created for the Service and are obsolete. */
+export function planSecurityGroupRemoval(
+  groupIds: readonly string[],
+  { owner, state, settings }: NetworkContext,
+): readonly LoadBalancerAction[] {
+  return getActions(planRemovedGroups({ owner, identity: getIdentity(settings), groupIds }, state.vpc));
 }
 
 /**

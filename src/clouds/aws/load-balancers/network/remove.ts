@@ -1,7 +1,7 @@
 import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import { getIdentity } from "#clouds/aws/load-balancers/configuration.ts";
 import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
-import { isOwnBalancer } from "#clouds/aws/load-balancers/network/context.ts";
+import { buildActStep, getActions, isOwnBalancer } from "#clouds/aws/load-balancers/network/context.ts";
 import { listOwnPorts } from "#clouds/aws/load-balancers/network/desired-state.ts";
 import { listOwnGroups } from "#clouds/aws/load-balancers/network/groups.ts";
 import { removeRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
@@ -32,17 +32,15 @@ export function planRemoval(context: LoadBalancerContext, service: Service): Loa
         TargetGroupArn: getTargetGroupArn(group),
       }),
     ),
-    ...(rules.kind === "act" ? rules.actions : []),
+    ...getActions(rules),
   ];
   const groups = planRemovedGroups(
     { owner, identity: getIdentity(context.settings), groupIds: listOwnGroups(context) },
     state.vpc,
   );
-  const [firstAction, ...more] = [...actions, ...(groups.kind === "act" ? groups.actions : [])];
-  if (firstAction !== undefined) {
-    const because = { code: "Removing", message: "the network load balancer and its parts are deleted" };
-    return { kind: "act", because, actions: [firstAction, ...more] };
-  }
+  const allActions = [...actions, ...getActions(groups)];
+  if (allActions.length > 0)
+    return buildActStep("Removing", "the network load balancer and its parts are deleted", allActions);
   if (rules.kind === "refused") return rules;
   if (groups.kind === "refused") return groups;
   return NOTHING_LEFT;

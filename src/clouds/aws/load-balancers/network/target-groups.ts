@@ -222,3 +222,18 @@ export const TARGET_GROUP_ATTRIBUTE_DEFAULTS: Pairs = {
   "preserve_client_ip.enabled": "true",
   "proxy_protocol_v2.enabled": "false",
 };
+
+/** Plans the deletion of our target groups that no port and no listener uses. */
+export function planTargetGroupRemoval(
+  matched: readonly MatchedPort[],
+  used: ReadonlySet<string>,
+  context: NetworkContext,
+): readonly LoadBalancerAction[] {
+  const keptArns = new Set(
+    matched.flatMap(({ group }) => (group === undefined ? [] : [getTargetGroupArn(group.group)])),
+  );
+  return listOwnTargetGroups(context)
+    .map(({ group }) => getTargetGroupArn(group))
+    .filter((arn) => !keptArns.has(arn) && !used.has(arn))
+    .map((arn) => buildAction("elbv2:DeleteTargetGroup", arn, { TargetGroupArn: arn }));
+}

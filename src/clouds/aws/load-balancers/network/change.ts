@@ -1,0 +1,290 @@
+import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
+import {
+  planAttributeChanges,
+  planServiceTags,
+  planTargetGroupAttributes,
+} from "#clouds/aws/load-balancers/network/attributes.ts";
+import {
+  type BalancerChange,
+  findAddedSubnets,
+  planBalancerChange,
+} from "#clouds/aws/load-balancers/network/balancer.ts";
+import {
+  buildActStep,
+  buildWaitStep,
+  getActions,
+  type NetworkContext,
+} from "#clouds/aws/load-balancers/network/context.ts";
+import {
+  type FrontendGroups,
+  hasFrontendGroups,
+  planFrontendGroups,
+  planGroupAttachment,
+  planSecurityGroupRemoval,
+} from "#clouds/aws/load-balancers/network/groups.ts";
+import { planListeners } from "#clouds/aws/load-balancers/network/listeners.ts";
+import { planRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
+import { IPV4 } from "#clouds/aws/load-balancers/network/ports.ts";
+import { type Placement, placeBalancer } from "#clouds/aws/load-balancers/network/subnets.ts";
+import {
+  listUsedTargetGroups,
+  type MatchedPort,
+  matchPorts,
+  planTargetGroupChanges,
+  planTargetGroupCreation,
+  planTargetGroupRemoval,
+} from "#clouds/aws/load-balancers/network/target-groups.ts";
+import {
+  chooseTargets,
+  type DesiredTargets,
+  getTargetRules,
+  planTargetDeregistration,
+  planTargetRegistration,
+} from "#clouds/aws/load-balancers/network/targets.ts";
+import { buildTargetWait } from "#clouds/aws/load-balancers/select-target.ts";
+import type {
+  NetworkLoadBalancerState,
+  SubnetState,
+  TargetGroupState,
+} from "#clouds/aws/load-balancers/state.ts";
+import type { PlanResult } from "#clouds/aws/load-balancers/types.ts";
+import type {
+  Issue,
+  LoadBalancerAction,
+  LoadBalancerQuestion,
+  LoadBalancerStep,
+} from "#core/service/model.ts";
+
+/** The parts of the plan for an existing load balancer. */
+interface ChangeParts {
+  readonly balancer: NetworkLoadBalancerState;
+  /** With the address families of the load balancer's placement. */
+  readonly context: NetworkContext;
+  readonly placement: Placement;
+  readonly change: BalancerChange;
+  /** Without groups and actions if the groups are refused. */
+  readonly groups: PlannedGroups;
+  readonly targets: DesiredTargets;
+  readonly matched: readonly MatchedPort[];
+  /** The target groups whose targets are kept current. */
+  readonly serving: readonly TargetGroupState[];
+  readonly register: readonly LoadBalancerAction[];
+  readonly deregister: readonly LoadBalancerAction[];
+  readonly rules: PlanResult<readonly Issue[]>;
+  /** The first part that is refused. */
+  readonly refused: Refusal | undefined;
+}
+
+type PlannedGroups = Extract<FrontendGroups, { readonly kind: "planned" }>;
+type Refusal = Extract<LoadBalancerStep, { readonly kind: "refused" }>;
+
+/** Plans the changes of an existing load balancer and its parts. */
+export function planChange(
+  question: LoadBalancerQuestion,
+  balancer: NetworkLoadBalancerState,
+  context: NetworkContext,
+): LoadBalancerStep {
+  if (balancer.loadBalancer.State?.Code === "failed")
+    return { kind: "refused", issue: buildFailedIssue(balancer) };
+  const isFullyObserved = balancer.attributes !== undefined;
+  const parts = planParts(question, balancer, context);
+  const { placement, register, deregister, rules } = parts;
+  // Only targets were observed, or no valid placement exists: update targets and node rules, leave the rest
+  // unchanged.
+  const canChangeAll = isFullyObserved && placement.kind === "placed";
+  const actions = canChangeAll ? orderActions(parts) : [...register, ...deregister, ...getActions(rules)];
+  if (actions.length === 0) return parts.refused ?? settle(parts);
+  const step = buildActStep("Changing", "the network load balancer differs from its desired state", actions);
+  return step.kind === "act" && !isFullyObserved ? { ...step, onlyTargets: true } : step;
+}
+
+function planParts(
+  question: LoadBalancerQuestion,
+  balancer: NetworkLoadBalancerState,
+  context: NetworkContext,
+): ChangeParts {
+  const placement = placeBalancer(context, balancer.loadBalancer.Scheme === "internal");
+  const families = placement.kind === "placed" ? placement.families : getCurrentFamilies(balancer, context);
+  const resolved: NetworkContext = { ...context, desired: { ...context.desired, families } };
+  const planned = planFrontendGroups(resolved, families);
+  const groups = planned.kind === "planned" ? planned : NO_GROUPS;
+  const targets = chooseTargets(question.nodes, getTargetRules(resolved), resolved);
+  const matched = matchPorts(resolved);
+  const trafficSource = {
+    subnets: selectSubnets(balancer, placement, resolved),
+    families,
+    sharedSecurityGroupId: getSharedGroupId(groups, resolved),
+  };
+  const rules = planRules(targets.ids, trafficSource, resolved);
+  const serving = selectServingGroups(matched, balancer, resolved);
+  return {
+    balancer,
+    context: resolved,
+    placement,
+    change: placement.kind === "placed" ? planBalancerChange(balancer, placement, resolved) : NO_CHANGE,
+    groups,
+    targets,
+    matched,
+    serving,
+    register: planTargetRegistration(serving, targets.ids),
+    deregister: planTargetDeregistration(serving, targets.ids),
+    rules,
+    refused: [placement, planned, rules].find((part) => part.kind === "refused"),
+  };
+}
+
+const NO_CHANGE: BalancerChange = { actions: [], isAfterListeners: false };
+const NO_GROUPS: PlannedGroups = { kind: "planned", actions: [], ids: undefined, obsolete: [], warnings: [] };
+
+/** Returns the shared group if traffic comes from it: it is, or will be, attached to the load balancer. */
+function getSharedGroupId({ ids, sharedId }: PlannedGroups, context: NetworkContext): string | undefined {
+  return sharedId !== undefined && ids?.includes(sharedId) && hasFrontendGroups(context)
+    ? sharedId
+    : undefined;
+}
+
+/** Selects the ports' target groups. If only targets were observed, listeners may still use further groups. */
+function selectServingGroups(
+  matched: readonly MatchedPort[],
+  { attributes }: NetworkLoadBalancerState,
+  context: NetworkContext,
+): readonly TargetGroupState[] {
+  const found = matched.flatMap(({ group }) => group ?? []);
+  return attributes === undefined ? [...new Set([...found, ...listUsedTargetGroups(context)])] : found;
+}
+
+/** Returns all actions in an order that keeps traffic flowing. */
+function orderActions({
+  balancer,
+  context,
+  change,
+  groups,
+  matched,
+  register,
+  deregister,
+  rules,
+}: ChangeParts): readonly LoadBalancerAction[] {
+  const listeners = planListeners(matched, balancer, context);
+  const ruleActions = getActions(rules);
+  const attach = planGroupAttachment(groups, context);
+  // Nodes allow the load balancer's new security groups before it loses a group that they allow now.
+  const rulesBeforeAttach = attach.length === 0 ? [] : ruleActions.filter(isIngressRule);
+  return [
+    ...groups.actions,
+    ...planTargetGroupCreation(matched, context),
+    ...(change.isAfterListeners ? [] : change.actions),
+    ...rulesBeforeAttach,
+    ...attach,
+    ...(change.isAfterListeners
+      ? listeners.create.filter((each) => !createsUdpListener(each))
+      : listeners.create),
+    ...register,
+    ...listeners.modify,
+    ...(change.isAfterListeners && matched.every(({ group }) => group !== undefined) ? change.actions : []),
+    ...deregister,
+    ...planTargetGroupChanges(matched, context),
+    ...ruleActions.filter((each) => !rulesBeforeAttach.includes(each)),
+    ...planTargetGroupAttributes(matched, context),
+    ...listeners.remove,
+    ...planTargetGroupRemoval(matched, listeners.used, context),
+    ...planServiceTags(balancer, listeners.keptListeners, context),
+    // AWS may reject attributes for a while, or until the S3 bucket for access logs is repaired. So everything
+    // that clients' traffic depends on comes first.
+    ...planAttributeChanges(balancer, context),
+    ...planSecurityGroupRemoval(groups.obsolete, context),
+  ];
+}
+
+/** Returns the settled step, or waits for what AWS does not show yet. */
+function settle({
+  balancer,
+  context,
+  placement,
+  change,
+  groups,
+  targets,
+  serving,
+  rules,
+}: ChangeParts): LoadBalancerStep {
+  const { DNSName } = balancer.loadBalancer;
+  if (serving.length < context.desired.ports.length)
+    return buildWaitStep(
+      "TargetGroupMissing",
+      "a port has no visible target group: everything is read again",
+    );
+  if (DNSName === undefined || DNSName === "")
+    return buildWaitStep("Nameless", "AWS has not returned the load balancer's name yet");
+  return {
+    kind: "settled",
+    ingress: [{ hostname: DNSName }],
+    ...buildTargetWait(targets.awaitedNodes),
+    warnings: [
+      ...context.desired.warnings,
+      ...(placement.kind === "placed" ? placement.warnings : []),
+      ...(change.warnings ?? []),
+      ...groups.warnings,
+      ...targets.warnings,
+      ...checkSourceRanges(context),
+      ...(rules.kind === "refused" ? [] : (rules.value ?? [])),
+    ],
+  };
+}
+
+/**
+ * Returns a warning if source ranges have no effect. They need targets that see clients' addresses, or a load
+ * balancer with security groups.
+ */
+function checkSourceRanges(context: NetworkContext): readonly Issue[] {
+  const { sourceRanges, targetGroupAttributes } = context.desired;
+  const hidesClientIp = targetGroupAttributes["preserve_client_ip.enabled"] === "false";
+  const allowsAllClients = sourceRanges === undefined || sourceRanges.includes("0.0.0.0/0");
+  if (!hidesClientIp || allowsAllClients || hasFrontendGroups(context)) return [];
+  return [
+    {
+      code: "InvalidAnnotation",
+      field: formatAnnotationName("target-group-attributes"),
+      value: "preserve_client_ip.enabled=false",
+      allowed:
+        "preserve_client_ip.enabled=true if source ranges are limited (otherwise all clients have access), unless the operator has set nlbSecurityGroupMode: Managed",
+    },
+  ];
+}
+
+function isIngressRule({ action }: LoadBalancerAction): boolean {
+  return action === "ec2:AuthorizeSecurityGroupIngress";
+}
+
+/**
+ * Returns whether an action creates a UDP listener. Such an action waits until IPv6 is disabled: with IPv6
+ * the listener would be created differently.
+ */
+function createsUdpListener({ action, parameters }: LoadBalancerAction): boolean {
+  return action === "elbv2:CreateListener" && /^(TCP_)?UDP$/.test(String(parameters["Protocol"]));
+}
+
+/**
+ * Returns the subnets that the load balancer is in or will be added to. Node rules allow their CIDRs, which
+ * contain the load balancer's own addresses.
+ */
+function selectSubnets(
+  { loadBalancer }: NetworkLoadBalancerState,
+  placement: Placement,
+  { state }: NetworkContext,
+): readonly SubnetState[] {
+  const zones = loadBalancer.AvailabilityZones ?? [];
+  const added = placement.kind === "placed" ? findAddedSubnets(zones, placement) : [];
+  const ids = new Set([...zones, ...added.map(({ subnet }) => subnet)].map(({ SubnetId }) => SubnetId));
+  return state.vpc.subnets.filter(({ subnet }) => ids.has(subnet.SubnetId));
+}
+
+function getCurrentFamilies({ loadBalancer }: NetworkLoadBalancerState, { desired }: NetworkContext) {
+  const isDualstack = loadBalancer.IpAddressType === "dualstack";
+  return isDualstack ? { ...desired.families, loadBalancer: "dualstack" as const } : IPV4;
+}
+
+function buildFailedIssue({ loadBalancer }: NetworkLoadBalancerState): Issue {
+  return {
+    code: "LoadBalancerFailed",
+    detail: `${loadBalancer.LoadBalancerArn} has failed: ${loadBalancer.State?.Reason ?? "AWS gives no reason"}; delete it, and it is created again`,
+  };
+}
