@@ -59,14 +59,22 @@ interface Line {
 
 function buildLimitLines(use: AccountUse, { services, nodes }: LoadBalancerNeeds): readonly Line[] {
   const [network, classic] = [selectServices(services, "network"), selectServices(services, "classic")];
-  const [missingNetwork, missingClassic] = [
-    selectMissing(network, use.network),
-    selectMissing(classic, use.classic),
-  ];
   const zones = countInstancesByZone(nodes);
-  const [targets, perZone] = [sum(zones), Math.max(0, ...zones)];
-  const [networkPorts, classicPorts] = [getMaxPorts(network), getMaxPorts(classic)];
-  const lines: Line[] = [
+  return [
+    ...buildAccountLines(use, network, classic),
+    ...(network.length === 0 ? [] : buildNetworkLines(getMaxPorts(network), zones)),
+    ...(classic.length === 0 ? [] : buildClassicLines(getMaxPorts(classic), zones)),
+  ];
+}
+
+/** Builds the lines of limits on all load balancers of the account. */
+function buildAccountLines(
+  use: AccountUse,
+  network: readonly Service[],
+  classic: readonly Service[],
+): readonly Line[] {
+  const missingNetwork = selectMissing(network, use.network);
+  return [
     {
       limit: "network-load-balancers",
       name: "network load balancers",
@@ -83,48 +91,53 @@ function buildLimitLines(use: AccountUse, { services, nodes }: LoadBalancerNeeds
       limit: "classic-load-balancers",
       name: "classic load balancers",
       current: use.classic.size,
-      additional: missingClassic.length,
+      additional: selectMissing(classic, use.classic).length,
     },
   ];
-  if (network.length > 0)
-    lines.push(
-      {
-        limit: "listeners-per-network-load-balancer",
-        name: "listeners per network load balancer",
-        current: networkPorts,
-        additional: 0,
-      },
-      {
-        limit: "targets-per-network-load-balancer",
-        name: "targets per network load balancer",
-        current: targets * networkPorts,
-        additional: 0,
-        isCut: true,
-      },
-      {
-        limit: "targets-per-availability-zone-per-network-load-balancer",
-        name: "targets per network load balancer and zone",
-        current: perZone * networkPorts,
-        additional: 0,
-        isCut: true,
-      },
-    );
-  if (classic.length > 0)
-    lines.push(
-      {
-        limit: "classic-listeners",
-        name: "listeners per classic load balancer",
-        current: classicPorts,
-        additional: 0,
-      },
-      {
-        limit: "classic-registered-instances",
-        name: "instances per classic load balancer",
-        current: targets,
-        additional: 0,
-      },
-    );
-  return lines;
+}
+
+/** Builds the lines of limits on one network load balancer with this number of ports. */
+function buildNetworkLines(ports: number, zones: readonly number[]): readonly Line[] {
+  return [
+    {
+      limit: "listeners-per-network-load-balancer",
+      name: "listeners per network load balancer",
+      current: ports,
+      additional: 0,
+    },
+    {
+      limit: "targets-per-network-load-balancer",
+      name: "targets per network load balancer",
+      current: sum(zones) * ports,
+      additional: 0,
+      isCut: true,
+    },
+    {
+      limit: "targets-per-availability-zone-per-network-load-balancer",
+      name: "targets per network load balancer and zone",
+      current: Math.max(0, ...zones) * ports,
+      additional: 0,
+      isCut: true,
+    },
+  ];
+}
+
+/** Builds the lines of limits on one classic load balancer with this number of ports. */
+function buildClassicLines(ports: number, zones: readonly number[]): readonly Line[] {
+  return [
+    {
+      limit: "classic-listeners",
+      name: "listeners per classic load balancer",
+      current: ports,
+      additional: 0,
+    },
+    {
+      limit: "classic-registered-instances",
+      name: "instances per classic load balancer",
+      current: sum(zones),
+      additional: 0,
+    },
+  ];
 }
 
 function selectServices(services: readonly Service[], kind: "network" | "classic"): readonly Service[] {
