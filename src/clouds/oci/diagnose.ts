@@ -168,84 +168,120 @@ export async function diagnosePermissions(
   apis: OciApis,
   signal: AbortSignal,
 ): Promise<CheckResult> {
-  const { auth, loadBalancer = {}, vcn } = config;
-  const mode = loadBalancer.securityListManagementMode;
-  const needsGroups = mode !== "None";
-  if (loadBalancer.disabled === true)
+  if (config.loadBalancer?.disabled === true)
     return reportSkipped("load balancers are disabled by loadBalancer.disabled");
+  const checker = createPermissionChecker(apis, signal);
+  for (const compartment of listCompartments(config)) {
+    const failure = await checkCompartment(compartment, config, checker);
+    if (failure !== undefined) return failure;
+  }
+  for (const key of ["subnet1", "subnet2"] as const) {
+    const failure = await checkSubnet(key, config, checker);
+    if (failure !== undefined) return failure;
+  }
+  return reportPermissions(config, checker);
+}
+
+interface PermissionChecker {
+  /** The messages of denied reads. */
+  readonly denials: readonly string[];
+  /** The policy statements that would grant them. */
+  readonly statements: ReadonlySet<string>;
+  /** Undefined if the read is denied, which is recorded; a fault unrelated to permissions is returned. */
+  check(permission: RequiredPermission): Promise<Outcome<unknown>>;
+}
+
+function createPermissionChecker(apis: OciApis, signal: AbortSignal): PermissionChecker {
   const callContext = { signal, meter: createMeter() };
   const denials: string[] = [];
   const statements = new Set<string>();
+  return {
+    denials,
+    statements,
+    async check({ service, path, statement }) {
+      const template = `GET ${path.replace(/\?.*/, "").replace(/ocid1[^/]+/, "{id}")}`;
+      const outcome = await apis[service].get({ operation: "doctor", template, path }, callContext);
+      if (outcome.kind === "ok") return outcome;
+      const { status, message } = outcome.fault;
+      if (!isNotFound(outcome.fault) && status !== 403) return outcome;
+      denials.push(message);
+      statements.add(`allow group GROUP to ${statement}`);
+      return { kind: "ok", value: undefined };
+    },
+  };
+}
 
-  /** Undefined if the read is denied, which is recorded; a fault unrelated to permissions is returned. */
-  async function checkPermission({
-    service,
-    path,
-    statement,
-  }: RequiredPermission): Promise<Outcome<unknown>> {
-    const template = `GET ${path.replace(/\?.*/, "").replace(/ocid1[^/]+/, "{id}")}`;
-    const outcome = await apis[service].get({ operation: "doctor", template, path }, callContext);
-    if (outcome.kind === "ok") return outcome;
-    const { status, message } = outcome.fault;
-    if (!isNotFound(outcome.fault) && status !== 403) return outcome;
-    denials.push(message);
-    statements.add(`allow group GROUP to ${statement}`);
-    return { kind: "ok", value: undefined };
-  }
-
-  for (const compartment of listCompartments(config)) {
-    const query = new URLSearchParams({ compartmentId: compartment, limit: "1" });
-    const where = compartment.startsWith("ocid1.tenancy.") ? "tenancy" : `compartment id ${compartment}`;
-    const lb = { service: "loadBalancer", statement: `manage load-balancers in ${where}` } as const;
-    const nlb = {
-      service: "networkLoadBalancer",
-      statement: `manage network-load-balancers in ${where}`,
-    } as const;
-    const groups = { service: "iaas", statement: `manage network-security-groups in ${where}` } as const;
-    const listed = await checkPermission({ ...lb, path: `${BASES.lb.path}?${query}` });
-    if (listed.kind === "fault") return reportFailure(listed.fault.message, RETRY);
-    const balancer = ListedBalancer.array().safeParse(listed.value).data?.[0];
-    const permissions: readonly RequiredPermission[] = [
-      ...(balancer === undefined
-        ? []
-        : [{ ...lb, path: `${BASES.lb.path}/${encodeURIComponent(balancer.id)}/workRequests?limit=1` }]),
-      { ...nlb, path: `${BASES.nlb.path}?${query}` },
-      { ...nlb, path: `/20200501/workRequests?${query}` },
-      ...(needsGroups
-        ? [{ ...groups, path: `${GROUPS_PATH}?${query}${vcn === undefined ? "" : `&vcnId=${vcn}`}` }]
-        : []),
-    ];
-    for (const permission of permissions) {
-      const outcome = await checkPermission(permission);
-      if (outcome.kind === "fault") return reportFailure(outcome.fault.message, RETRY);
-    }
-  }
-  for (const key of ["subnet1", "subnet2"] as const) {
-    const id = loadBalancer[key];
-    if (!id) continue;
-    const path = `/20160918/subnets/${id}`;
-    const statement = `use virtual-network-family in the compartment of loadBalancer.${key}, ${id}`;
-    const outcome = await checkPermission({ service: "iaas", path, statement });
+/** Checks the permissions in a compartment. Returns a failure unrelated to permissions. */
+async function checkCompartment(
+  compartment: string,
+  config: OciCloudConfig,
+  { check }: PermissionChecker,
+): Promise<CheckResult | undefined> {
+  const query = new URLSearchParams({ compartmentId: compartment, limit: "1" });
+  const where = compartment.startsWith("ocid1.tenancy.") ? "tenancy" : `compartment id ${compartment}`;
+  const lb = { service: "loadBalancer", statement: `manage load-balancers in ${where}` } as const;
+  const nlb = {
+    service: "networkLoadBalancer",
+    statement: `manage network-load-balancers in ${where}`,
+  } as const;
+  const groups = { service: "iaas", statement: `manage network-security-groups in ${where}` } as const;
+  const listed = await check({ ...lb, path: `${BASES.lb.path}?${query}` });
+  if (listed.kind === "fault") return reportFailure(listed.fault.message, RETRY);
+  const balancer = ListedBalancer.array().safeParse(listed.value).data?.[0];
+  const inVcn = config.vcn === undefined ? "" : `&vcnId=${config.vcn}`;
+  const permissions: readonly RequiredPermission[] = [
+    ...(balancer === undefined
+      ? []
+      : [{ ...lb, path: `${BASES.lb.path}/${encodeURIComponent(balancer.id)}/workRequests?limit=1` }]),
+    { ...nlb, path: `${BASES.nlb.path}?${query}` },
+    { ...nlb, path: `/20200501/workRequests?${query}` },
+    ...(needsGroups(config) ? [{ ...groups, path: `${GROUPS_PATH}?${query}${inVcn}` }] : []),
+  ];
+  for (const permission of permissions) {
+    const outcome = await check(permission);
     if (outcome.kind === "fault") return reportFailure(outcome.fault.message, RETRY);
-    const subnet = BalancerSubnet.safeParse(outcome.value).data;
-    if (subnet !== undefined && vcn !== undefined && subnet.vcnId !== vcn)
-      return reportFailure(
-        `loadBalancer.${key} is in ${subnet.vcnId}, and vcn is ${vcn}`,
-        `set loadBalancer.${key} to a subnet of vcn: every Service without a subnet of its own is rejected`,
-      );
   }
+  return undefined;
+}
+
+/** Checks a configured subnet of load balancers. Returns a failure unrelated to permissions. */
+async function checkSubnet(
+  key: "subnet1" | "subnet2",
+  { loadBalancer, vcn }: OciCloudConfig,
+  { check }: PermissionChecker,
+): Promise<CheckResult | undefined> {
+  const id = loadBalancer?.[key];
+  if (!id) return undefined;
+  const path = `/20160918/subnets/${id}`;
+  const statement = `use virtual-network-family in the compartment of loadBalancer.${key}, ${id}`;
+  const outcome = await check({ service: "iaas", path, statement });
+  if (outcome.kind === "fault") return reportFailure(outcome.fault.message, RETRY);
+  const subnet = BalancerSubnet.safeParse(outcome.value).data;
+  if (subnet === undefined || vcn === undefined || subnet.vcnId === vcn) return undefined;
+  return reportFailure(
+    `loadBalancer.${key} is in ${subnet.vcnId}, and vcn is ${vcn}`,
+    `set loadBalancer.${key} to a subnet of vcn: every Service without a subnet of its own is rejected`,
+  );
+}
+
+function reportPermissions(config: OciCloudConfig, { denials, statements }: PermissionChecker): CheckResult {
   if (denials.length > 0) return reportFailure(denials.join("; "), `${[...statements].join("; ")}; ${GROUP}`);
+  const mode = config.loadBalancer?.securityListManagementMode;
   if (mode !== "NSG" && mode !== "None")
     return reportWarning(
       `loadBalancer.securityListManagementMode is ${mode ?? "not set"}: load balancers of the type lb whose Service sets no mode are rejected`,
       "set it to NSG or None; security lists are not edited",
     );
-  const groups = needsGroups
+  const groups = needsGroups(config)
     ? "and network security groups"
     : "(mode None: network security groups were not checked)";
   return reportOk(
-    `user ${auth.user} may list load balancers, network load balancers, their work requests ${groups}; reads cannot prove that it may create, change and delete them`,
+    `user ${config.auth.user} may list load balancers, network load balancers, their work requests ${groups}; reads cannot prove that it may create, change and delete them`,
   );
+}
+
+function needsGroups({ loadBalancer }: OciCloudConfig): boolean {
+  return loadBalancer?.securityListManagementMode !== "None";
 }
 
 const GROUP =
