@@ -41,49 +41,70 @@ export async function gatherMembers(
   const members = new Map<string, Outcome<Member>>();
   const attachments = await readAttachments(requests, sources, callContext);
   const loneVnics: LoneVnic[] = [];
-  const multiVnicMembers: {
-    readonly request: MemberRequest;
-    readonly attached: readonly VnicAttachment[];
-  }[] = [];
-
+  const multiVnicMembers: MultiVnicMember[] = [];
   for (const request of requests) {
-    const { instance } = request;
-    const found = attachments.get(instance.id) ?? ok([]);
-    if (found.kind === "fault") members.set(instance.id, found);
-    else if (hasEnded(instance))
-      members.set(instance.id, await readEndedMember(instance, found.value, sources, callContext));
-    else {
-      const attached = found.value.filter(isAttached).toSorted(compareAge);
-      const [first, ...others] = attached;
-      const outside = await readForeignVcn(attached, sources, callContext);
-      if (outside !== undefined) {
-        members.set(
-          instance.id,
-          outside.kind === "ok" ? ok({ instance, vcn: outside.value, vnics: [] }) : outside,
-        );
-        continue;
-      }
-      const primary = getKnownPrimary(instance, attached, sources);
-      if (primary !== undefined) loneVnics.push({ request, ...primary });
-      else if (first?.vnicId === undefined)
-        members.set(instance.id, fault("Unavailable", `instance ${instance.id} has no attached VNIC`));
-      else if (others.length > 0 || first.subnetId === undefined)
-        multiVnicMembers.push({ request, attached });
-      else loneVnics.push({ request, vnicId: first.vnicId, subnetId: first.subnetId });
-    }
+    const found = attachments.get(request.instance.id) ?? ok([]);
+    const located = await locateVnics(request, found, sources, callContext);
+    if (located.kind === "lone") loneVnics.push(located.vnic);
+    else if (located.kind === "multi") multiVnicMembers.push(located.member);
+    else members.set(request.instance.id, located.member);
   }
+  for (const { request, attached } of multiVnicMembers) {
+    const vnics = await selectVnics(request, attached, sources, callContext);
+    members.set(request.instance.id, await readMember(request.instance, vnics, sources, callContext));
+  }
+  for (const [id, member] of await readLoneMembers(loneVnics, sources, callContext)) members.set(id, member);
+  return members;
+}
 
-  for (const { request, attached } of multiVnicMembers)
-    members.set(
-      request.instance.id,
-      await readMember(
-        request.instance,
-        await selectVnics(request, attached, sources, callContext),
-        sources,
-        callContext,
-      ),
-    );
+/** An instance of whose VNICs each is read, because any of them may be the primary one. */
+interface MultiVnicMember {
+  readonly request: MemberRequest;
+  readonly attached: readonly VnicAttachment[];
+}
 
+/** The VNICs of an instance to read next, or its facts if no VNIC needs to be read. */
+type LocatedVnics =
+  | { readonly kind: "known"; readonly member: Outcome<Member> }
+  | { readonly kind: "lone"; readonly vnic: LoneVnic }
+  | { readonly kind: "multi"; readonly member: MultiVnicMember };
+
+async function locateVnics(
+  request: MemberRequest,
+  found: Outcome<readonly VnicAttachment[]>,
+  sources: MemberSources,
+  callContext: CallContext,
+): Promise<LocatedVnics> {
+  const { instance } = request;
+  if (found.kind === "fault") return { kind: "known", member: found };
+  if (hasEnded(instance))
+    return { kind: "known", member: await readEndedMember(instance, found.value, sources, callContext) };
+  const attached = found.value.filter(isAttached).toSorted(compareAge);
+  const [first, ...others] = attached;
+  const outside = await readForeignVcn(attached, sources, callContext);
+  if (outside !== undefined) {
+    const member = outside.kind === "ok" ? ok({ instance, vcn: outside.value, vnics: [] }) : outside;
+    return { kind: "known", member };
+  }
+  const primary = getKnownPrimary(instance, attached, sources);
+  if (primary !== undefined) return { kind: "lone", vnic: { request, ...primary } };
+  if (first?.vnicId === undefined)
+    return {
+      kind: "known",
+      member: fault("Unavailable", `instance ${instance.id} has no attached VNIC`),
+    };
+  if (others.length > 0 || first.subnetId === undefined)
+    return { kind: "multi", member: { request, attached } };
+  return { kind: "lone", vnic: { request, vnicId: first.vnicId, subnetId: first.subnetId } };
+}
+
+/** Reads instances with one relevant VNIC: many from lists, and singly a few whose list lacks an address. */
+async function readLoneMembers(
+  loneVnics: readonly LoneVnic[],
+  sources: MemberSources,
+  callContext: CallContext,
+): Promise<ReadonlyMap<string, Outcome<Member>>> {
+  const members = new Map<string, Outcome<Member>>();
   const listed =
     loneVnics.length > MAX_SINGLE ? await readVnics(loneVnics, sources, callContext) : NOT_LISTED;
   const incomplete = loneVnics.filter(({ request, vnicId }) =>
