@@ -17,6 +17,54 @@ export interface NoteMetricsOptions {
 
 type CreateHistogram = (name: string, help: string, labelNames: readonly string[]) => Histogram;
 
+const CONTROLLER = ["cluster", "controller"] as const;
+const RESOURCE = ["cluster", "resource"] as const;
+
+/** Word, help and labels of each counter, in the order of the text. */
+const COUNTERS = {
+  invocations: ["invocations_total", "Invocations, by outcome.", [...CONTROLLER, "reason", "outcome"]],
+  objects: ["objects_total", "Objects reported, by outcome.", [...CONTROLLER, "outcome"]],
+  retries: ["retries_total", "Objects due again, by why.", [...CONTROLLER, "code"]],
+  watchEnds: ["watch_ends_total", "Watches ended, by cause.", [...RESOURCE, "cause"]],
+  lists: ["lists_total", "Complete lists, by cause.", [...RESOURCE, "cause"]],
+  failures: ["watch_failures_total", "Lists and watches that failed, by code.", [...RESOURCE, "code"]],
+  limits: ["cluster_limits_total", "Times that a limit of the cluster was met.", ["cluster", "limit"]],
+  renewals: ["lease_renewals_total", "Renewals of the relay's Lease, by outcome.", ["cluster", "outcome"]],
+  leftOut: ["log_lines_left_out_total", "Lines of the log beyond the cluster's limit.", ["cluster"]],
+  nameless: [
+    "nameless_objects_total",
+    "Objects left out because they have no usable name, uid or version.",
+    RESOURCE,
+  ],
+  malformed: ["malformed_objects_total", "Objects left out because they are malformed.", CONTROLLER],
+  tooLarge: ["too_large_objects_total", "Objects left out because no event can carry them.", CONTROLLER],
+  undone: ["undone_total", "Objects on which another writer keeps undoing our work.", CONTROLLER],
+  unknown: [
+    "unknown_controllers_total",
+    "Controllers of a cluster's entry that this version does not have.",
+    ["cluster"],
+  ],
+  reads: ["reads_total", "Objects read because the watch was late, by outcome.", [...RESOURCE, "outcome"]],
+  cloudCalls: ["cloud_calls_total", "Calls to the cloud, as reported.", [...CONTROLLER, "operation"]],
+  cloudThrottled: ["cloud_throttled_total", "Calls that the cloud throttled.", CONTROLLER],
+  cloudWaited: ["cloud_waited_seconds_total", "Seconds held back before calls to the cloud.", CONTROLLER],
+  clusterRequests: [
+    "cluster_requests_total",
+    "Requests of functions to the API server, and what came of them.",
+    [...CONTROLLER, "kind"],
+  ],
+} as const satisfies Readonly<Record<string, CounterDefinition>>;
+
+type CounterDefinition = readonly [word: string, help: string, labelNames: readonly string[]];
+type Counters = Readonly<Record<keyof typeof COUNTERS, Counter>>;
+
+function createCounters(counter: NoteMetricsOptions["counter"]): Counters {
+  const definitions: [string, CounterDefinition][] = Object.entries(COUNTERS);
+  return Object.fromEntries(
+    definitions.map(([key, definition]) => [key, counter(...definition)]),
+  ) as Counters;
+}
+
 /** Adds the counters and histograms of the relay's notes. Returns the function that counts a note. */
 export function addNoteMetrics(options: NoteMetricsOptions): (note: RelayNote) => void {
   const { watches, counter, histogram, codes } = options;
@@ -26,93 +74,29 @@ export function addNoteMetrics(options: NoteMetricsOptions): (note: RelayNote) =
     "Seconds from an object's becoming due until its report.",
     CONTROLLER,
   );
-  const invocations = counter("invocations_total", "Invocations, by outcome.", [
-    ...CONTROLLER,
-    "reason",
-    "outcome",
-  ]);
-  const objects = counter("objects_total", "Objects reported, by outcome.", [...CONTROLLER, "outcome"]);
-  const retries = counter("retries_total", "Objects due again, by why.", [...CONTROLLER, "code"]);
-  const watchEnds = counter("watch_ends_total", "Watches ended, by cause.", [...RESOURCE, "cause"]);
-  const lists = counter("lists_total", "Complete lists, by cause.", [...RESOURCE, "cause"]);
-  const failures = counter("watch_failures_total", "Lists and watches that failed, by code.", [
-    ...RESOURCE,
-    "code",
-  ]);
-  const limits = counter("cluster_limits_total", "Times that a limit of the cluster was met.", [
-    "cluster",
-    "limit",
-  ]);
-  const renewals = counter("lease_renewals_total", "Renewals of the relay's Lease, by outcome.", [
-    "cluster",
-    "outcome",
-  ]);
-  const leftOut = counter("log_lines_left_out_total", "Lines of the log beyond the cluster's limit.", [
-    "cluster",
-  ]);
-  const nameless = counter(
-    "nameless_objects_total",
-    "Objects left out because they have no usable name, uid or version.",
-    RESOURCE,
-  );
-  const malformed = counter(
-    "malformed_objects_total",
-    "Objects left out because they are malformed.",
-    CONTROLLER,
-  );
-  const tooLarge = counter(
-    "too_large_objects_total",
-    "Objects left out because no event can carry them.",
-    CONTROLLER,
-  );
-  const undone = counter(
-    "undone_total",
-    "Objects on which another writer keeps undoing our work.",
-    CONTROLLER,
-  );
-  const unknown = counter(
-    "unknown_controllers_total",
-    "Controllers of a cluster's entry that this version does not have.",
-    ["cluster"],
-  );
-  const reads = counter("reads_total", "Objects read because the watch was late, by outcome.", [
-    ...RESOURCE,
-    "outcome",
-  ]);
-  const cloudCalls = counter("cloud_calls_total", "Calls to the cloud, as reported.", [
-    ...CONTROLLER,
-    "operation",
-  ]);
-  const cloudThrottled = counter("cloud_throttled_total", "Calls that the cloud throttled.", CONTROLLER);
-  const cloudWaited = counter(
-    "cloud_waited_seconds_total",
-    "Seconds held back before calls to the cloud.",
-    CONTROLLER,
-  );
-  const clusterRequests = counter(
-    "cluster_requests_total",
-    "Requests of functions to the API server, and what came of them.",
-    [...CONTROLLER, "kind"],
-  );
+  const counters = createCounters(counter);
 
   function observeWatch(labels: ResourceLabels, note: WatchNote): void {
-    if (note.kind === "listed") lists.inc({ ...labels, cause: note.cause });
-    if (note.kind === "ended") watchEnds.inc({ ...labels, cause: note.cause });
-    if (note.kind === "failed") failures.inc({ ...labels, code: note.code });
-    if (note.kind === "limited") limits.inc({ cluster: labels.cluster, limit: note.limit });
-    if (note.kind === "malformed") nameless.inc({ ...labels }, note.objects);
+    if (note.kind === "listed") counters.lists.inc({ ...labels, cause: note.cause });
+    if (note.kind === "ended") counters.watchEnds.inc({ ...labels, cause: note.cause });
+    if (note.kind === "failed") counters.failures.inc({ ...labels, code: note.code });
+    if (note.kind === "limited") counters.limits.inc({ cluster: labels.cluster, limit: note.limit });
+    if (note.kind === "malformed") counters.nameless.inc({ ...labels }, note.objects);
   }
 
   function observeDelivery(labels: ControllerLabels, { delivery, endedMs }: DeliveredNote): void {
     const { event, invocation } = delivery;
     const outcome = invocation.kind === "report" ? "report" : codes(invocation.code);
-    invocations.inc({ ...labels, reason: event.reason, outcome });
+    counters.invocations.inc({ ...labels, reason: event.reason, outcome });
     if (invocation.kind === "report") observeUsage(labels, invocation.report);
     for (const [index, settlement] of delivery.settlements.entries()) {
       const object = delivery.objects[index];
       if (object === undefined) continue;
       if (settlement.kind !== "report") {
-        retries.inc({ ...labels, code: invocation.kind === "failed" ? codes(invocation.code) : "NotNamed" });
+        counters.retries.inc({
+          ...labels,
+          code: invocation.kind === "failed" ? codes(invocation.code) : "NotNamed",
+        });
         continue;
       }
       latency.observe({ ...labels }, Math.max(0, endedMs - object.sinceMs) / 1000);
@@ -121,18 +105,18 @@ export function addNoteMetrics(options: NoteMetricsOptions): (note: RelayNote) =
   }
 
   function observeReport(labels: ControllerLabels, report: ObjectReport): void {
-    objects.inc({ ...labels, outcome: report.outcome });
-    if (report.outcome === "retry") retries.inc({ ...labels, code: codes(report.because.code) });
+    counters.objects.inc({ ...labels, outcome: report.outcome });
+    if (report.outcome === "retry") counters.retries.inc({ ...labels, code: codes(report.because.code) });
   }
 
   function observeUsage(labels: ControllerLabels, { usage }: Report): void {
     for (const [operation, calls] of Object.entries(usage.cloud.calls)) {
-      cloudCalls.inc({ ...labels, operation: codes(operation) }, Math.max(0, calls));
+      counters.cloudCalls.inc({ ...labels, operation: codes(operation) }, Math.max(0, calls));
     }
-    cloudThrottled.inc({ ...labels }, Math.max(0, usage.cloud.throttled));
-    cloudWaited.inc({ ...labels }, Math.max(0, usage.cloud.waitedMs) / 1000);
+    counters.cloudThrottled.inc({ ...labels }, Math.max(0, usage.cloud.throttled));
+    counters.cloudWaited.inc({ ...labels }, Math.max(0, usage.cloud.waitedMs) / 1000);
     for (const [kind, read] of USAGE_KINDS)
-      clusterRequests.inc({ ...labels, kind }, Math.max(0, read(usage.cluster)));
+      counters.clusterRequests.inc({ ...labels, kind }, Math.max(0, read(usage.cluster)));
   }
 
   return function observe(note) {
@@ -143,26 +127,26 @@ export function addNoteMetrics(options: NoteMetricsOptions): (note: RelayNote) =
       case "delivered":
         return observeDelivery({ cluster, controller: note.controller }, note);
       case "malformed":
-        return malformed.inc({ cluster, controller: note.controller });
+        return counters.malformed.inc({ cluster, controller: note.controller });
       case "undone":
-        return undone.inc({ cluster, controller: note.controller });
+        return counters.undone.inc({ cluster, controller: note.controller });
       case "too-large":
-        return tooLarge.inc({ cluster, controller: note.controller }, note.objects.length);
+        return counters.tooLarge.inc({ cluster, controller: note.controller }, note.objects.length);
       case "read": {
         const outcome = note.failure === undefined ? "done" : "failed";
-        return reads.inc({ cluster, resource: note.resource, outcome });
+        return counters.reads.inc({ cluster, resource: note.resource, outcome });
       }
       case "unknown-controller":
-        return unknown.inc({ cluster });
+        return counters.unknown.inc({ cluster });
       case "delay":
         return delays.get(note.metric)?.observe({ cluster }, note.seconds);
       case "answer-limited":
       case "log-limited":
-        return limits.inc({ cluster, limit: note.limit });
+        return counters.limits.inc({ cluster, limit: note.limit });
       case "lease":
-        return renewals.inc({ cluster, outcome: note.outcome });
+        return counters.renewals.inc({ cluster, outcome: note.outcome });
       case "log-left-out":
-        return leftOut.inc({ cluster }, note.lines);
+        return counters.leftOut.inc({ cluster }, note.lines);
       case "refreshed":
       case "recovered":
         return;
@@ -170,8 +154,6 @@ export function addNoteMetrics(options: NoteMetricsOptions): (note: RelayNote) =
   };
 }
 
-const CONTROLLER = ["cluster", "controller"] as const;
-const RESOURCE = ["cluster", "resource"] as const;
 type ControllerLabels = Readonly<Record<(typeof CONTROLLER)[number], string>>;
 type ResourceLabels = Readonly<Record<(typeof RESOURCE)[number], string>>;
 type DeliveredNote = Extract<RelayNote, { readonly kind: "delivered" }>;
