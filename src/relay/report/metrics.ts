@@ -7,13 +7,12 @@ import {
   type MetricValue,
   Registry,
 } from "prom-client";
-import { HELD_REASONS } from "#config/clusters-file.ts";
 import type { Watch } from "#core/watch.ts";
 import { WATCHES } from "#core/watches.ts";
-import type { ControllerStatus } from "#relay/cluster-relay.ts";
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import type { InvocationLimiterStatus } from "#relay/delivery/create-invocation-limiter.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";
+import { addClusterMetrics } from "#relay/report/cluster-metrics.ts";
 import { addLimiterMetrics } from "#relay/report/limiter-metrics.ts";
 import { createLabelLimit, DELAY_BUCKETS, type MetricDefinition } from "#relay/report/metric.ts";
 import { addNoteMetrics } from "#relay/report/note-metrics.ts";
@@ -81,99 +80,8 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
       buckets: [...DELAY_BUCKETS],
       registers,
     });
-  const gauge = (word: string, help: string, labelNames: readonly string[], read: GaugeReader): Gauge =>
-    new Gauge({
-      ...defined({ name: `serverless_ccm_${word}`, type: "gauge", help, labelNames }),
-      registers,
-      collect() {
-        this.reset();
-        for (const each of status()) read(each, (labels, value) => this.set(labels, value));
-      },
-    });
-  const controllerGauge = (name: string, help: string, read: (each: ControllerStatus) => number): Gauge =>
-    gauge(name, help, ["cluster", "controller"], ({ name: cluster, controllers }, set) => {
-      for (const each of controllers) set({ cluster, controller: each.name }, read(each));
-    });
 
-  gauge(
-    "cluster_ready",
-    "1 while the cluster's lists are complete and its watches open.",
-    ["cluster"],
-    ({ name: cluster, ready }, set) => set({ cluster }, Number(ready)),
-  );
-  gauge(
-    "cluster_misconfigured",
-    "1 while the cluster's entry or sign-in cannot be used as it is now.",
-    ["cluster"],
-    ({ name: cluster, configurationFault }, set) =>
-      set({ cluster }, Number(configurationFault !== undefined)),
-  );
-  gauge(
-    "cluster_held",
-    "1 while the cluster's entry is held because of another one: SameOwnership, SameName.",
-    ["cluster", "reason"],
-    ({ name: cluster, configurationFault }, set) => {
-      const reason = HELD_REASONS.find((each) => each === configurationFault?.code);
-      if (reason !== undefined) set({ cluster, reason }, 1);
-    },
-  );
-  gauge(
-    "stopped",
-    "1 while an operator has stopped this for the cluster; unproven: what is stopped is unreadable, and unproven deletions wait.",
-    ["cluster", "what"],
-    ({ name: cluster, stop: what }, set) => {
-      if (what !== undefined) set({ cluster, what }, 1);
-    },
-  );
-  gauge(
-    "cluster_limited",
-    "1 while the limit of the cluster is in force.",
-    ["cluster", "limit"],
-    ({ name: cluster, limited }, set) => {
-      for (const { limit } of limited) set({ cluster, limit }, 1);
-    },
-  );
-  controllerGauge("objects", "Objects that the API server lists.", (each) => each.objects);
-  controllerGauge("pending_objects", "Objects that need work.", (each) => each.needed);
-  controllerGauge("in_flight_objects", "Objects in flight.", (each) => each.inFlight);
-  controllerGauge("in_flight_invocations", "Invocations in flight.", (each) => each.invocations);
-
-  for (const { name: controller, metrics: { waiting } = {} } of watches) {
-    if (waiting === undefined) continue;
-    new Gauge({
-      ...defined({
-        name: waiting.metric,
-        type: "gauge",
-        help: waiting.help,
-        labelNames: ["cluster", "reason", "age"],
-      }),
-      registers,
-      collect() {
-        this.reset();
-        // Different codes may map to one label value.
-        for (const { name: cluster, controllers } of status())
-          for (const { reason, age, count } of controllers.find(({ name }) => name === controller)?.waiting ??
-            [])
-            this.inc({ cluster, reason: codes(reason), age }, count);
-      },
-    });
-  }
-
-  for (const { name: controller, metrics: { orphans: counted } = {} } of watches) {
-    if (counted === undefined) continue;
-    new Gauge({
-      ...defined({ name: counted.metric, type: "gauge", help: counted.help, labelNames: ["cluster"] }),
-      registers,
-      collect() {
-        this.reset();
-        for (const { name: cluster, controllers } of status()) {
-          const { orphans } = controllers.find(({ name }) => name === controller) ?? {};
-          if (orphans !== undefined) this.set({ cluster }, orphans);
-        }
-      },
-    });
-  }
-
+  addClusterMetrics({ watches, registers, defined, codes, status: () => status() });
   const observeNote = addNoteMetrics({ watches, counter, histogram, codes });
   const observeStock = addStockMetrics(registers, (definition) => {
     definitions.push(definition);
@@ -268,12 +176,6 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
     },
   };
 }
-
-/** Reads a gauge's values for one cluster. */
-type GaugeReader = (
-  status: FollowedCluster,
-  set: (labels: Record<string, string>, value: number) => void,
-) => void;
 
 function dropBucketLabel({
   le: _,
