@@ -35,7 +35,7 @@ export const nodeController: InstanceController<Node> = {
  * checks every initialization by facts from after it.
  */
 function isJoining(node: Node, reason: EventReason): boolean {
-  return reason === "watch" && isUninitialized(node);
+  return (reason === "watch" || reason === "retry") && isUninitialized(node);
 }
 
 function selectRequestedLabels({

@@ -94,7 +94,10 @@ describe("the node controller", () => {
       labels: "missing",
       ahead: "use",
     });
-    expect(nodeController.buildQuestion(buildNode(), { ...CONTEXT, reason: "retry" })).not.toHaveProperty(
+    expect(nodeController.buildQuestion(buildNode(), { ...CONTEXT, reason: "retry" })).toHaveProperty(
+      "ahead",
+    );
+    expect(nodeController.buildQuestion(buildNode(), { ...CONTEXT, reason: "sweep" })).not.toHaveProperty(
       "ahead",
     );
     expect(nodeController.buildQuestion(buildInitializedNode(), CONTEXT)).toBeUndefined();
