@@ -35,14 +35,15 @@ export function getFunctionName(controller: string): string {
 export async function createInProcessFunctions(parts: FunctionParts): Promise<RunFunction> {
   const controllers = await loadControllers(parts.cluster.controllers);
   const handlers = new Map(
-    controllers.map((controller) => {
-      const handler = createControllerFunction(controller, {
+    // Companions are in the function of their controller, which comes first.
+    [...Map.groupBy(controllers, ({ name }) => getFunctionName(name))].map(([functionName, carried]) => {
+      const handler = createControllerFunction(carried, {
         clusters: async () => parts.cluster,
         cloud: async () => parts.cloud,
-        api: () => parts.api(controller.name),
+        api: () => parts.api(carried[0]?.name ?? functionName),
         now: parts.now,
       });
-      return [getFunctionName(controller.name), handler] as const;
+      return [functionName, handler] as const;
     }),
   );
   return async (functionName, payload) => {

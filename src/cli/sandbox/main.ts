@@ -164,11 +164,12 @@ async function startFunctions(clustersFile: string, ec2Url: string): Promise<San
   // The SDK reads endpoint and keys from the environment, as on the platform.
   Object.assign(process.env, SANDBOX_AWS, { AWS_ENDPOINT_URL_EC2: ec2Url });
   const functions: Record<string, LambdaHandler> = {};
-  for (const controller of await loadControllers(CONTROLLERS)) {
-    const role = getSignInRole(controller.functionName);
+  const controllers = await loadControllers(CONTROLLERS);
+  for (const [functionName, carried] of Map.groupBy(controllers, (each) => each.functionName)) {
+    const role = getSignInRole(functionName);
     const dependencies = createLambdaDependencies(role, { CLUSTERS_FILE: clustersFile });
     await dependencies.prepare();
-    functions[FUNCTION_PREFIX + controller.functionName] = createControllerFunction(controller, dependencies);
+    functions[FUNCTION_PREFIX + functionName] = createControllerFunction(carried, dependencies);
   }
   return startLambda({ functions, timeoutMs: TIMEOUT_MS, concurrency: CONCURRENCY });
 }
