@@ -40,3 +40,10 @@ export async function loadControllers(names: readonly string[]): Promise<Control
   );
   return Promise.all(loading);
 }
+
+/** Groups controllers by their function, in order: a function carries a controller and its companions. */
+export function groupByFunction(
+  controllers: readonly Controller[],
+): ReadonlyMap<string, readonly Controller[]> {
+  return Map.groupBy(controllers, ({ functionName }) => functionName);
+}

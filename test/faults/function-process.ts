@@ -1,7 +1,7 @@
 import { getSignInRole } from "#config/sign-in.ts";
 import { startLambda } from "#emulators/lambda/server.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
-import { CONTROLLER_NAMES, loadControllers } from "#functions/parts/controllers.ts";
+import { CONTROLLER_NAMES, groupByFunction, loadControllers } from "#functions/parts/controllers.ts";
 import { createLambdaDependencies } from "#functions/parts/lambda-dependencies.ts";
 import { FUNCTION_PREFIX, FUNCTION_TIMEOUT_MS } from "#test/faults/functions.ts";
 
@@ -10,7 +10,7 @@ import { FUNCTION_PREFIX, FUNCTION_TIMEOUT_MS } from "#test/faults/functions.ts"
 const controllers = await loadControllers(CONTROLLER_NAMES);
 const server = await startLambda({
   functions: Object.fromEntries(
-    [...Map.groupBy(controllers, ({ functionName }) => functionName)].map(([functionName, carried]) => [
+    [...groupByFunction(controllers)].map(([functionName, carried]) => [
       `${FUNCTION_PREFIX}${functionName}`,
       createControllerFunction(carried, {
         ...createLambdaDependencies(getSignInRole(functionName), process.env),

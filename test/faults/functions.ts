@@ -5,7 +5,8 @@ import { getErrorMessage } from "#core/sanitize-text.ts";
 import { WATCHES } from "#core/watches.ts";
 import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
-import { loadControllers } from "#functions/parts/controllers.ts";
+import { groupByFunction, loadControllers } from "#functions/parts/controllers.ts";
+import type { PlatformFunction } from "#functions/parts/platform-function.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { FunctionAnswer, RunFunction } from "#test/faults/platform.ts";
 
@@ -35,15 +36,14 @@ export function getFunctionName(controller: string): string {
 export async function createInProcessFunctions(parts: FunctionParts): Promise<RunFunction> {
   const controllers = await loadControllers(parts.cluster.controllers);
   const handlers = new Map(
-    // Companions are in the function of their controller, which comes first.
-    [...Map.groupBy(controllers, ({ name }) => getFunctionName(name))].map(([functionName, carried]) => {
+    [...groupByFunction(controllers)].map(([functionName, carried]): [string, PlatformFunction] => {
       const handler = createControllerFunction(carried, {
         clusters: async () => parts.cluster,
         cloud: async () => parts.cloud,
         api: () => parts.api(carried[0]?.name ?? functionName),
         now: parts.now,
       });
-      return [functionName, handler] as const;
+      return [`${FUNCTION_PREFIX}${functionName}`, handler];
     }),
   );
   return async (functionName, payload) => {

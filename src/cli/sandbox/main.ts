@@ -16,7 +16,7 @@ import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import { PROJECT_FOLDER } from "#emulators/harness/project-folder.ts";
 import { type LambdaHandler, startLambda } from "#emulators/lambda/server.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
-import { loadControllers } from "#functions/parts/controllers.ts";
+import { groupByFunction, loadControllers } from "#functions/parts/controllers.ts";
 import { createLambdaDependencies } from "#functions/parts/lambda-dependencies.ts";
 import { connect } from "#kube/client/connect.ts";
 import { getSystemCode } from "#kube/client/errors.ts";
@@ -165,7 +165,7 @@ async function startFunctions(clustersFile: string, ec2Url: string): Promise<San
   Object.assign(process.env, SANDBOX_AWS, { AWS_ENDPOINT_URL_EC2: ec2Url });
   const functions: Record<string, LambdaHandler> = {};
   const controllers = await loadControllers(CONTROLLERS);
-  for (const [functionName, carried] of Map.groupBy(controllers, (each) => each.functionName)) {
+  for (const [functionName, carried] of groupByFunction(controllers)) {
     const role = getSignInRole(functionName);
     const dependencies = createLambdaDependencies(role, { CLUSTERS_FILE: clustersFile });
     await dependencies.prepare();
