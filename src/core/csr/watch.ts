@@ -75,7 +75,7 @@ export const csrWatch: Watch<CertificateSigningRequest> = {
 };
 
 /** Parses a whole CertificateSigningRequest or its snapshot; never throws. */
-function parseCsr(value: unknown): ParsedObject<CertificateSigningRequest> {
+export function parseCsr(value: unknown): ParsedObject<CertificateSigningRequest> {
   return parseObject(CertificateSigningRequest, value);
 }
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { CertificateSigningRequest, MAX_REQUEST_LENGTH } from "#core/csr/csr.ts";
+import { CertificateSigningRequest } from "#core/csr/csr.ts";
+import { parseCsr } from "#core/csr/watch.ts";
 import { nodeDescriptor } from "#core/node/descriptor.ts";
 import type { LookAheadSource } from "#core/node/settings.ts";
 import { CERTIFICATE_SIGNING_REQUESTS, NODE_CLAIMS, type Resource } from "#core/resources/resource.ts";
@@ -33,13 +34,7 @@ export const nodeClaimWatch = defineAnnouncements<NodeClaim>({
   name: "node-claim-announcements",
   resource: NODE_CLAIMS,
   parse: (value) => parseObject(NodeClaim, value),
-  snapshot: ({ metadata, status: { providerID, nodeName } }) => ({
-    metadata,
-    status: {
-      ...(providerID === undefined ? {} : { providerID }),
-      ...(nodeName === undefined ? {} : { nodeName }),
-    },
-  }),
+  snapshot: (claim) => claim,
   announcement: ({ status: { providerID, nodeName } }) => (nodeName ? undefined : providerID || undefined),
 });
 
@@ -48,7 +43,8 @@ export const kubeletCsrWatch = defineAnnouncements<CertificateSigningRequest>({
   source: "kubelet-csrs",
   name: "kubelet-csr-announcements",
   resource: CERTIFICATE_SIGNING_REQUESTS,
-  parse: (value) => parseObject(CertificateSigningRequest, value),
+  // The csr-approver's: where both follow requests, each is parsed once.
+  parse: parseCsr,
   snapshot(csr) {
     const { request: _request, ...spec } = csr.spec;
     const isAnnouncing = announceRequest(csr) !== undefined;
@@ -61,7 +57,7 @@ function announceRequest({ spec }: CertificateSigningRequest): string | undefine
   const { signerName, username, request } = spec;
   if (signerName !== KUBELET_CLIENT_SIGNER || username.startsWith(NODE_USER_PREFIX)) return undefined;
   // The request never changes, so any text that is present announces once.
-  return request === undefined || request.length > MAX_REQUEST_LENGTH ? undefined : "request";
+  return request === undefined ? undefined : "request";
 }
 
 interface Announcements<T extends ApiObject> {
