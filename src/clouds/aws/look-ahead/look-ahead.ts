@@ -34,8 +34,7 @@ export function createLookAheads(now: () => number): LookAheads {
       !isMissingOrForeign(resolution)
     )
       return;
-    store.take(key);
-    if (resolution?.kind === "instance") store.keep(key, resolution.found);
+    store.replace(key, resolution?.kind === "instance" ? resolution.found : undefined);
   };
   const nothing = () => new Map();
   const ignore = () => {};
@@ -80,7 +79,9 @@ interface KeptAnswer {
 }
 
 interface AnswerStore {
-  keep(key: string, found: FoundInstance): void;
+  /** Keeps the instance under the key if it runs, in place of what was kept there. */
+  replace(key: string, found: FoundInstance | undefined): void;
+  /** Returns and removes what is kept under the key. */
   take(key: string): FoundInstance | undefined;
 }
 
@@ -110,8 +111,10 @@ function createAnswerStore(now: () => number): AnswerStore {
   }
 
   return {
-    keep(key, { id, account, instance }) {
-      if (instance.State?.Name !== "running") return;
+    replace(key, found) {
+      remove(key);
+      if (found?.instance.State?.Name !== "running") return;
+      const { id, account, instance } = found;
       const json = JSON.stringify({ id, account, instance: selectFacts(instance) });
       answers.set(key, { json, keptMs: now() });
       characters += json.length;
