@@ -57,7 +57,7 @@ export async function gatherMembers(
   return members;
 }
 
-/** An instance of whose VNICs each is read, because any of them may be the primary one. */
+/** An instance with several VNICs. Each is read, because any of them may be the primary one. */
 interface MultiVnicMember {
   readonly request: MemberRequest;
   readonly attached: readonly VnicAttachment[];
