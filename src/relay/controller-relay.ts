@@ -27,7 +27,7 @@ import { createDelays } from "#relay/report/delays.ts";
 import type { ControllerNote } from "#relay/report/relay-note.ts";
 import { createWaiting, type WaitingCount } from "#relay/report/waiting.ts";
 import { type Observed, observe } from "#relay/work/apply-observed.ts";
-import { getCloseDelayMs, LINGER } from "#relay/work/batches.ts";
+import { getCloseDelayMs, selectLinger } from "#relay/work/batches.ts";
 import { createPending } from "#relay/work/pending.ts";
 import type { ObjectIdentity, PendingCounts, Queue, ReadyObject } from "#relay/work/types.ts";
 
@@ -137,6 +137,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   const closedMs: Partial<Record<Queue, number>> = {};
   let invocations = 0;
   let sentMs = Number.NEGATIVE_INFINITY;
+  let asksCloud = true;
   let orphans: number | undefined;
   /** Whether it is queued at the invocation limiter. */
   let isQueued = false;
@@ -291,6 +292,8 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     const { invocation, settlements } = delivery;
     deliveryHealth.recordEnd(invocation);
     running.delete(invocationId);
+    if (invocation.kind === "report")
+      asksCloud = Object.keys(invocation.report.usage.cloud.calls).length > 0;
     permit.ended(toInvocationEnd(invocation, endedMs - startedMs));
     const undone = pending.settle(invocationId, settlements, endedMs);
     const code = invocation.kind === "report" ? undefined : invocation.code;
@@ -334,7 +337,7 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
     closesInMs(queue, freeSlots, nowMs) {
       const spacingMs = limiter.spacingMs(quotaKey);
       const state = { ...pending.queue(queue), closedMs: closedMs[queue], spacingMs, freeSlots, nowMs };
-      return getCloseDelayMs(state, LINGER[queue]);
+      return getCloseDelayMs(state, selectLinger({ queue, monitors: monitor !== undefined, asksCloud }));
     },
     send,
     resume: () => pending.requeueAll(clock.now()),

@@ -31,17 +31,35 @@ export interface Linger {
   readonly busyMs: number;
 }
 
+/** A batch of a queue as it fills, for the choice of its linger. */
+export interface FillingBatch {
+  readonly queue: Queue;
+  /** Whether the controller monitors lasting states (`Rechecks.monitor`). */
+  readonly monitors: boolean;
+  /** Whether the controller's last invocation asked the cloud; true before the first. */
+  readonly asksCloud: boolean;
+}
+
 /**
- * The linger of each queue.
+ * Returns the linger of a batch. A node that comes alone waits 5 ms, whatever the linger.
  *
- * A node that comes alone waits 5 ms. A stream of nodes makes at most 20 batches a second that are not full,
- * because EC2's quota is 20 calls a second. The first resync goes at once and later ones share an invocation:
- * every node is resynced within a minute of its initialization.
+ * A stream of nodes makes at most 20 batches a second that are not full, because EC2's quota is 20 calls a second.
+ * If the answers are there before the nodes, a batch has no call to share and waits for those that come together.
+ * The first resync goes at once and later ones share an invocation: every node is resynced within a minute of its
+ * initialization. Nodes that are not Ready are checked every few seconds, so a second more costs nothing.
  */
-export const LINGER: Readonly<Record<Queue, Linger>> = {
+export function selectLinger({ queue, monitors, asksCloud }: FillingBatch): Linger {
+  if (queue === "look") return LINGER.look;
+  if (monitors) return LINGER.monitor;
+  return asksCloud ? LINGER.work : LINGER.answered;
+}
+
+const LINGER = {
   work: { lingerMs: 50, quietMs: 5, busyMs: 100 },
+  answered: { lingerMs: 10, quietMs: 5, busyMs: 100 },
+  monitor: { lingerMs: 1_000, quietMs: 5, busyMs: 2_000 },
   look: { lingerMs: 2_000, quietMs: 5, busyMs: 4_000 },
-};
+} as const satisfies Readonly<Record<string, Linger>>;
 
 /** Returns milliseconds until a batch closes. 0 means now; undefined means not before something changes. */
 export function getCloseDelayMs(queue: QueueState, linger: Linger): number | undefined {

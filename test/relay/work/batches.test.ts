@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { fillBatch } from "#delivery/batch-event.ts";
-import { getCloseDelayMs, LINGER, type Linger } from "#relay/work/batches.ts";
+import { type FillingBatch, getCloseDelayMs, type Linger, selectLinger } from "#relay/work/batches.ts";
 
 describe("closesInMs", () => {
   const linger = { lingerMs: 50, quietMs: 5, busyMs: 100 };
@@ -36,14 +36,25 @@ describe("closesInMs", () => {
     },
   );
 
-  test.each([5, 20, 33, 200, 1_000])("of %i nodes a second makes at most 20 batches a second", (rate) => {
-    expect(batchesOf(rate, 60, LINGER.work)).toBeLessThanOrEqual(60 * 20);
+  test.each([
+    { rate: 5, of: "nodes whose cloud is asked", batch: {}, most: 20 },
+    { rate: 33, of: "nodes whose cloud is asked", batch: {}, most: 20 },
+    { rate: 1_000, of: "nodes whose cloud is asked", batch: {}, most: 20 },
+    { rate: 33, of: "nodes whose answers are there", batch: { asksCloud: false }, most: 33 },
+    { rate: 1_000, of: "nodes whose answers are there", batch: { asksCloud: false }, most: 100 },
+    { rate: 33, of: "nodes that are not Ready", batch: { monitors: true }, most: 1 },
+    { rate: 1_000, of: "nodes that are not Ready", batch: { monitors: true }, most: 10 },
+    { rate: 33, of: "resyncs", batch: { queue: "look" }, most: 0.5 },
+  ] as const)("$rate $of a second make at most $most batches a second", ({ rate, batch, most }) => {
+    expect(batchesOf(rate, 60, selectLinger({ ...ASKING, ...batch }))).toBeLessThanOrEqual(60 * most + 1);
   });
 
   test.each([5, 9])("of %i nodes a second delays no batch longer than the quiet time", (rate) => {
-    expect(batchesOf(rate, 60, LINGER.work)).toBe(60 * rate);
+    expect(batchesOf(rate, 60, selectLinger(ASKING))).toBe(60 * rate);
   });
 });
+
+const ASKING: FillingBatch = { queue: "work", monitors: false, asksCloud: true };
 
 /** Returns how many batches evenly arriving nodes make while a permit is always free. */
 function batchesOf(perSecond: number, seconds: number, linger: Linger): number {

@@ -1,5 +1,5 @@
 import { fillBatch } from "#delivery/batch-event.ts";
-import { getCloseDelayMs, LINGER } from "#relay/work/batches.ts";
+import { getCloseDelayMs, selectLinger } from "#relay/work/batches.ts";
 import type { Pending } from "#relay/work/pending.ts";
 import type { Queue, ReadyObject, Settlement } from "#relay/work/types.ts";
 
@@ -40,7 +40,8 @@ export function simulate(
   function pump(queue: Queue): number | undefined {
     for (;;) {
       const state = { ...pending.queue(queue), closedMs: closedMs[queue], spacingMs: 0, nowMs };
-      const wait = getCloseDelayMs({ ...state, freeSlots: slots - inFlight.length }, LINGER[queue]);
+      const linger = selectLinger({ queue, monitors: false, asksCloud: true });
+      const wait = getCloseDelayMs({ ...state, freeSlots: slots - inFlight.length }, linger);
       if (wait !== 0) return wait;
       closedMs[queue] = nowMs;
       const { objects } = fillBatch(pending.ready(queue));
