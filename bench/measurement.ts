@@ -8,6 +8,7 @@ export const CONTENDERS = [
   "stock-tuned",
   "run",
   "lambda",
+  "lambda-8",
 ] as const;
 export const ContenderName = z.enum(CONTENDERS);
 export type ContenderName = z.output<typeof ContenderName>;

@@ -1,6 +1,6 @@
 import type { Contender } from "#bench/contenders/contender.ts";
 import { createFloorContender } from "#bench/contenders/floor.ts";
-import { lambda } from "#bench/contenders/lambda.ts";
+import { lambda, lambda8 } from "#bench/contenders/lambda.ts";
 import { run } from "#bench/contenders/run.ts";
 import { createStockContender } from "#bench/contenders/stock.ts";
 import type { Arrival, ContenderName, Row } from "#bench/measurement.ts";
@@ -27,6 +27,7 @@ export const CONTENDER_BY_NAME: Readonly<Record<ContenderName, Contender>> = {
   ]),
   run,
   lambda,
+  "lambda-8": lambda8,
 };
 
 const AT_ONCE: Arrival = { kind: "at-once" };
@@ -64,12 +65,12 @@ export const ROWS: readonly PlannedRow[] = [
   },
   {
     row: { ...createRow(1_000, true, AT_ONCE), id: "announced-1000-at-once", announcedSeconds: 20 },
-    contenders: ["floor", "stock-tuned", "run", "lambda"],
+    contenders: ["floor", "stock-tuned", "run", "lambda", "lambda-8"],
     note: "With announcements, NodeClaims name the machines 20 s before their nodes register. Only ours reads them. The stock controller's defaults and the floor with Events are left out.",
   },
   {
     row: { ...createRow(2_000, true, RATE), id: "announced-33-per-second", announcedSeconds: 20 },
-    contenders: ["floor-with-events", "stock-tuned", "run", "lambda"],
+    contenders: ["floor-with-events", "stock-tuned", "run", "lambda", "lambda-8"],
     note: "The stock controller's defaults and the floor without Events are left out, as at this rate without announcements.",
   },
 ];

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { Contender } from "#bench/contenders/contender.ts";
+import type { Contender, RunningContender, Situation } from "#bench/contenders/contender.ts";
 import { buildAwsEnvironment, createRunningContender } from "#bench/contenders/process-contender.ts";
 import { PROGRAM } from "#bench/contenders/run.ts";
 import { CLUSTER_TAG } from "#bench/stage.ts";
@@ -11,36 +11,50 @@ import { OUR_USERS } from "#emulators/harness/control-plane.ts";
 import { findFreePort } from "#emulators/harness/free-port.ts";
 import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
 
-/** `serverless-ccm relay` and the packaged functions, with Lambda's Invoke API between them. */
-export const lambda: Contender = {
-  name: "lambda",
-  title: "serverless-ccm relay, and the packaged function behind Lambda's Invoke API",
-  users: OUR_USERS,
-  async start({ stage, isAnnounced }) {
-    const { plane, ec2, folder } = stage;
-    const clustersFile = join(folder, "clusters.yaml");
-    const lookAhead = isAnnounced ? { nodes: { lookAhead: ["node-claims" as const] } } : {};
-    const cloud = { provider: "aws", region: ec2.region, vpc: DEFAULT_VPC_ID } as const;
-    await writeClustersFile(
-      clustersFile,
-      buildClusterEntry(plane, { name: CLUSTER_TAG, cloud, ...lookAhead }),
-    );
-    const port = await findFreePort();
-    const environment = {
-      ...buildAwsEnvironment(ec2.url, ec2.region),
-      CLUSTERS_FILE: clustersFile,
-      AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${port}`,
-    };
-    const platform = startProcess(process.execPath, [PLATFORM, String(port)], { environment });
-    await waitUntilListening(platform);
-    const relay = startProcess(
-      process.execPath,
-      [PROGRAM, "relay", `--clusters-file=${clustersFile}`, "--function-prefix=bench-", "--port=0"],
-      { environment },
-    );
-    return createRunningContender([relay, platform]);
-  },
-};
+/** `serverless-ccm relay` and the packaged function, with Lambda's Invoke API between them. */
+export const lambda = createLambdaContender("lambda", 1);
+
+/** The same with eight environments, of which each invocation gets one that is free, by chance. */
+export const lambda8 = createLambdaContender("lambda-8", 8);
+
+function createLambdaContender(name: "lambda" | "lambda-8", environments: number): Contender {
+  const inEnvironments = environments === 1 ? "" : ` in ${environments} environments without shared memory`;
+  return {
+    name,
+    title: `serverless-ccm relay, and the packaged function behind Lambda's Invoke API${inEnvironments}`,
+    users: OUR_USERS,
+    start: (situation) => startLambdaContender(situation, environments),
+  };
+}
+
+async function startLambdaContender(
+  { stage, isAnnounced }: Situation,
+  environments: number,
+): Promise<RunningContender> {
+  const { plane, ec2, folder } = stage;
+  const clustersFile = join(folder, "clusters.yaml");
+  // An announcement reaches one environment; each looks at launches for itself.
+  const sources = environments === 1 ? (["node-claims"] as const) : (["node-claims", "launches"] as const);
+  const lookAhead = isAnnounced ? { nodes: { lookAhead: [...sources] } } : {};
+  const cloud = { provider: "aws", region: ec2.region, vpc: DEFAULT_VPC_ID } as const;
+  await writeClustersFile(clustersFile, buildClusterEntry(plane, { name: CLUSTER_TAG, cloud, ...lookAhead }));
+  const port = await findFreePort();
+  const environment = {
+    ...buildAwsEnvironment(ec2.url, ec2.region),
+    CLUSTERS_FILE: clustersFile,
+    AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${port}`,
+  };
+  const platform = startProcess(process.execPath, [PLATFORM, String(port), String(environments)], {
+    environment,
+  });
+  await waitUntilListening(platform);
+  const relay = startProcess(
+    process.execPath,
+    [PROGRAM, "relay", `--clusters-file=${clustersFile}`, "--function-prefix=bench-", "--port=0"],
+    { environment },
+  );
+  return createRunningContender([relay, platform]);
+}
 
 const PLATFORM = fileURLToPath(new URL("lambda-platform.ts", import.meta.url));
 const START_TIMEOUT_MS = 20_000;

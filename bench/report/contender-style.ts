@@ -19,6 +19,7 @@ export const CONTENDER_STYLES = {
   "stock-tuned": { colour: "#e69f00", width: 2, dashes: "" },
   run: { colour: "#0072b2", width: 3, dashes: "" },
   lambda: { colour: "#009e73", width: 3, dashes: "9 2" },
+  "lambda-8": { colour: "#56b4e9", width: 3, dashes: "4 2" },
 } as const satisfies Record<ContenderName, ContenderStyle>;
 
 /** Returns a style as the attributes of a line in SVG. */

@@ -9,6 +9,7 @@ export const CONTENDER_TITLES = {
   "stock-tuned": "AWS CCM, tuned",
   run: "serverless-ccm run",
   lambda: "serverless-ccm on Lambda",
+  "lambda-8": "serverless-ccm on Lambda, 8 environments",
 } as const satisfies Record<ContenderName, string>;
 
 /** Returns a row in words, such as `1,000 nodes at once`. */

@@ -111,6 +111,7 @@ async function requestAnswers(
       control: instances.some(({ control }) => control === true),
       labels: instances.find(({ labels }) => labels !== undefined)?.labels,
       ahead: instances.every(({ ahead }) => ahead === instances[0]?.ahead) ? instances[0]?.ahead : undefined,
+      launches: instances.some(({ launches }) => launches === true),
     },
   );
 }

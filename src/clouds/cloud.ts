@@ -1,6 +1,6 @@
 import type { ActionAnswer, Observation } from "#core/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
-import type { InstanceAnswer } from "#core/instance.ts";
+import type { AheadMode, InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import type { CloudUsage } from "#core/report.ts";
 
@@ -40,11 +40,10 @@ export interface CloudCall {
    * default none. A node to be initialized always gets the labels that it lacks.
    */
   readonly labels?: "missing" | "all" | undefined;
-  /**
-   * `keep`: the nodes have not joined yet; a cloud that looks ahead keeps what it finds for a short time.
-   * `use`: what it keeps suffices. By default every node is looked up. A cloud without look-ahead ignores it.
-   */
-  readonly ahead?: "keep" | "use" | undefined;
+  /** By default every node is looked up. A cloud without look-ahead ignores it. */
+  readonly ahead?: AheadMode | undefined;
+  /** Whether the machines that were launched lately may be looked up as well, and kept, while several nodes join. */
+  readonly launches?: boolean | undefined;
   readonly onRequest?: OnCloudRequest | undefined;
 }
 

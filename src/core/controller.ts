@@ -1,7 +1,7 @@
 import type { ActionAnswer } from "#core/capability.ts";
 import type { CloudAction, Decision, Plan, Write } from "#core/decision.ts";
 import type { EventReason, ObjectHint } from "#core/event.ts";
-import type { InstanceAnswer } from "#core/instance.ts";
+import type { AheadMode, InstanceAnswer } from "#core/instance.ts";
 import type { Node } from "#core/node/node.ts";
 import type { FleetBrakeState } from "#core/node-lifecycle/fleet-record.ts";
 import type { Reason } from "#core/reason.ts";
@@ -123,11 +123,10 @@ export type Question =
        * For an initialized node, the labels to look up if they need extra requests: the missing ones, or all.
        */
       readonly labels?: "missing" | "all" | undefined;
-      /**
-       * `keep`: the machine of a node that will join; the cloud may keep its answer for a short time. `use`:
-       * such an answer suffices. By default the cloud is asked.
-       */
-      readonly ahead?: "keep" | "use" | undefined;
+      /** Whether the node joins; by default the cloud is asked. */
+      readonly ahead?: AheadMode | undefined;
+      /** Whether the cloud may look up what was launched lately, too. */
+      readonly launches?: boolean | undefined;
     }
   /** Answered with the capability's answer, as JSON. */
   | { readonly capability: string & {}; readonly ask: unknown };

@@ -111,3 +111,10 @@ export const InstanceAnswer = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("error"), code: InstanceErrorCode, message: z.string() }),
 ]);
 export type InstanceAnswer = z.output<typeof InstanceAnswer>;
+
+/** How the look-up of nodes that join uses what was found before they joined. */
+export type AheadMode =
+  /** The nodes have not joined yet: what is found is kept for a short time. */
+  | "keep"
+  /** What was kept suffices. */
+  | "use";

@@ -141,6 +141,19 @@ test("a secondary address belongs to an interface, and not to the instance", asy
   expect(await by("private-ip-address")).toEqual([]);
 });
 
+test("finds instances by the minute of their launch, with a wildcard", async () => {
+  const { ec2 } = await startEmbeddedEc2({ instances: [{}] });
+  const { DescribeInstancesCommand } = await import("@aws-sdk/client-ec2");
+  const { Reservations = [] } = await ec2.send(new DescribeInstancesCommand({}));
+  const launched = Reservations[0]?.Instances?.[0]?.LaunchTime ?? new Date(0);
+  const inMinute = (time: Date) =>
+    describeIds(ec2, {
+      Filters: [{ Name: "launch-time", Values: [`${time.toISOString().slice(0, 16)}:*`] }],
+    });
+  expect(await inMinute(launched)).toEqual(["i-00000000000000001"]);
+  expect(await inMinute(new Date(launched.getTime() + 60_000))).toEqual([]);
+});
+
 test("a forgotten instance is not found, even by name", async () => {
   const { server, ec2 } = await startEmbeddedEc2({ instances: [{}] });
   const byAddress = { Filters: [{ Name: "private-ip-address", Values: ["10.0.0.1"] }] };

@@ -12,7 +12,7 @@ import { createEc2, type Ec2 } from "#clouds/aws/ec2.ts";
 import { type Fault, toErrorAnswer } from "#clouds/aws/errors.ts";
 import { buildInstanceFacts, buildInterfaceFacts, type InstanceFacts } from "#clouds/aws/instance.ts";
 import { addLabels, type LabelSources, prefetchZoneIds } from "#clouds/aws/labels.ts";
-import type { LookAheads } from "#clouds/aws/look-ahead/look-ahead.ts";
+import type { SelectLookAhead } from "#clouds/aws/look-ahead/look-ahead.ts";
 import { PRIVATE_DNS_NAME } from "#clouds/aws/node-matchers.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { isInstanceId } from "#clouds/aws/provider-id.ts";
@@ -75,7 +75,7 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
   const createClient = (): Ec2 => createEc2(config.region, credentials());
   const ec2 = options.ec2 ?? createRenewableEc2(createClient, wallClock);
   const budget = createBudget(now, buildQuotas(config.quotas));
-  let lookAheads: Promise<LookAheads> | undefined;
+  let lookAheads: Promise<SelectLookAhead> | undefined;
   const sources: LabelSources = {
     zones: createZones(now),
     topology: createTopology(config.topologyInstanceTypePattern, now),
@@ -98,12 +98,12 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
     const { createRoutes } = await import("#clouds/aws/routes/capability.ts");
     return createRoutes(dependenciesFor("routes"), ec2);
   });
-  const selectLookAhead = async (mode: CloudCall["ahead"]): Promise<LookAhead | undefined> => {
+  const selectLookAhead = async ({ ahead: mode, launches }: CloudCall): Promise<LookAhead | undefined> => {
     if (mode === undefined) return undefined;
     lookAheads ??= import("#clouds/aws/look-ahead/look-ahead.ts").then(({ createLookAheads }) =>
-      createLookAheads(now),
+      createLookAheads({ now, wallClock }),
     );
-    return (await lookAheads)[mode];
+    return (await lookAheads)(mode, launches === true);
   };
   return {
     provider: "aws",
@@ -118,7 +118,7 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
       try {
         const answers = await resolveAnswers(nodes, session, cluster, sources, {
           ...call,
-          ahead: await selectLookAhead(call.ahead),
+          ahead: await selectLookAhead(call),
         });
         return { answers, usage: session.getUsage() };
       } catch (error) {

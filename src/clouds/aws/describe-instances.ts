@@ -88,14 +88,17 @@ export async function describeInstances(
 const PAGE_SIZE = 1000;
 
 /**
- * Returns filters for live instances of a cluster: by VPC, tag or both; one of the two is always configured.
- * Clusters share the legacy tag's key, so `isOurs` decides on ownership.
+ * Returns filters for instances of a cluster in these states: by VPC, tag or both; one of the two is always
+ * configured. Clusters share the legacy tag's key, so `isClusterInstance` decides on ownership.
  */
-export function buildLiveFilters({ vpc, clusterTag }: AwsCluster): Filter[] {
+export function buildClusterFilters(
+  { vpc, clusterTag }: AwsCluster,
+  states: readonly string[] = LIVE_STATES,
+): Filter[] {
   return [
     ...(vpc === undefined ? [] : [{ Name: "vpc-id", Values: [vpc] }]),
     ...(clusterTag === undefined ? [] : [{ Name: "tag-key", Values: listClusterTagKeys(clusterTag) }]),
-    { Name: "instance-state-name", Values: LIVE_STATES },
+    { Name: "instance-state-name", Values: [...states] },
   ];
 }
 

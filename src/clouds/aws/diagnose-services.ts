@@ -4,7 +4,7 @@ import { createBudget } from "#clouds/aws/budget.ts";
 import { checkLimits } from "#clouds/aws/check-limits.ts";
 import { createClusterCredentials } from "#clouds/aws/cluster-credentials.ts";
 import type { AwsCloudConfig } from "#clouds/aws/config.ts";
-import { buildLiveFilters } from "#clouds/aws/describe-instances.ts";
+import { buildClusterFilters } from "#clouds/aws/describe-instances.ts";
 import type { Fault } from "#clouds/aws/errors.ts";
 import { LOAD_BALANCER_READS, LOAD_BALANCER_SERVICES } from "#clouds/aws/load-balancers/commands.ts";
 import { getAllowedResources } from "#clouds/aws/load-balancers/configuration.ts";
@@ -148,7 +148,7 @@ const MAX_INSTANCES = 200;
 async function findNetwork(cluster: AwsCluster, read: Reader) {
   const listing = await readAllPages("DescribeInstances", async (next) => {
     const answer = await read("ec2:DescribeInstances", {
-      Filters: buildLiveFilters(cluster),
+      Filters: buildClusterFilters(cluster),
       MaxResults: 1_000,
       ...(next === undefined ? {} : { NextToken: next }),
     });

@@ -2,7 +2,7 @@ import { DescribeInstancesCommand, DescribeVpcsCommand, EC2Client } from "@aws-s
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
 import { createClusterCredentials } from "#clouds/aws/cluster-credentials.ts";
 import type { AwsCloudConfig } from "#clouds/aws/config.ts";
-import { buildLiveFilters } from "#clouds/aws/describe-instances.ts";
+import { buildClusterFilters } from "#clouds/aws/describe-instances.ts";
 import { diagnoseNetworkOnAws } from "#clouds/aws/diagnose-services.ts";
 import { classify, type Fault } from "#clouds/aws/errors.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
@@ -151,7 +151,7 @@ async function countInstances(
   ec2: EC2Client,
   abortSignal: AbortSignal,
 ): Promise<{ readonly count: number; readonly isWhole: boolean }> {
-  const Filters = buildLiveFilters(cluster);
+  const Filters = buildClusterFilters(cluster);
   let token: string | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const request = new DescribeInstancesCommand({

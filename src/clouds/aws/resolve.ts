@@ -31,6 +31,17 @@ export interface LookAhead {
   keepByID(ids: ReadonlyMap<Node, string>, resolutions: Resolutions): void;
   /** Keeps the running instances among these, which were looked up by the nodes' exact names. */
   keepByName(nodes: readonly Node[], resolutions: Resolutions): void;
+  /**
+   * Looks at the cluster's instances that were launched lately if enough nodes join, and keeps what it finds.
+   * Never rejects. Absent if that is not wanted.
+   */
+  readonly lookAtLaunches?: (joining: Joining, session: Session, cluster: AwsCluster) => Promise<void>;
+}
+
+/** The numbers of nodes that join or are announced, by how EC2 is asked for them. */
+export interface Joining {
+  readonly byID: number;
+  readonly byName: number;
 }
 
 /** Resolves each node of a batch; every node gets a resolution, and none is a foreign instance. */
@@ -71,6 +82,7 @@ export async function resolve(
     resolveById(ids, session, cluster, ahead),
     resolveFargate(addresses, session, cluster),
     resolveByName(namedNodes, session, cluster, ahead),
+    ahead?.lookAtLaunches?.({ byID: ids.size, byName: namedNodes.length }, session, cluster),
   ]);
   const all = new Map([...invalidProviderIds, ...byId, ...byAddress, ...byName.resolved]);
   return resolveDisputes(all, byName.guesses);

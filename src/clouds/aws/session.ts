@@ -31,8 +31,11 @@ export interface Session<Api = Ec2> {
     operation: Operation,
     request: (ec2: Api, signal: AbortSignal) => Promise<Result>,
   ): Promise<Outcome<Result>>;
-  /** Returns a session with the same budget and counts, but another signal. */
-  withSignal(signal: AbortSignal): Session<Api>;
+  /**
+   * Returns a session with the same budget and counts, but another signal, and if given another maximum time
+   * that a request waits for its token.
+   */
+  withSignal(signal: AbortSignal, maxTokenWaitMs?: number): Session<Api>;
   getUsage(): CloudUsage;
 }
 
@@ -54,12 +57,16 @@ export function createSession<Api = Ec2>({
   let throttled = 0;
   let waitedMs = 0;
 
-  const takeToken = async (operation: Operation, signal: AbortSignal): Promise<Fault | undefined> => {
+  const takeToken = async (
+    operation: Operation,
+    signal: AbortSignal,
+    limitMs: number,
+  ): Promise<Fault | undefined> => {
     const reservation = budget.reserve(operation);
     try {
       let waitedForTokenMs = 0;
       for (let wait = reservation.take(); wait !== undefined; wait = reservation.take()) {
-        if (waitedForTokenMs + wait > maxTokenWaitMs)
+        if (waitedForTokenMs + wait > limitMs)
           return { code: "Throttled", message: formatBudgetSpent(operation, wait) };
         await sleep(wait, signal);
         waitedForTokenMs += wait;
@@ -76,9 +83,10 @@ export function createSession<Api = Ec2>({
     operation: Operation,
     request: (ec2: Api, signal: AbortSignal) => Promise<Result>,
     signal: AbortSignal,
+    limitMs: number,
   ): Promise<Outcome<Result>> => {
     if (signal.aborted) return { kind: "fault", fault: buildAbortedFault(operation) };
-    const throttle = await takeToken(operation, signal);
+    const throttle = await takeToken(operation, signal, limitMs);
     if (throttle !== undefined) return { kind: "fault", fault: throttle };
     calls[operation] = (calls[operation] ?? 0) + 1;
     const startedMs = performance.now();
@@ -101,14 +109,14 @@ export function createSession<Api = Ec2>({
     }
   };
 
-  const createWithSignal = (signal: AbortSignal): Session<Api> => ({
+  const createWithSignal = (signal: AbortSignal, limitMs = maxTokenWaitMs): Session<Api> => ({
     signal,
-    sendOnce: (operation, request) => attempt(operation, request, signal),
+    sendOnce: (operation, request) => attempt(operation, request, signal, limitMs),
     async send(operation, request) {
-      const first = await attempt(operation, request, signal);
+      const first = await attempt(operation, request, signal, limitMs);
       if (first.kind === "ok" || first.fault.transient !== true) return first;
       await sleep(SECOND_ATTEMPT_DELAY_MS, signal);
-      return attempt(operation, request, signal);
+      return attempt(operation, request, signal, limitMs);
     },
     withSignal: createWithSignal,
     getUsage: () => ({ calls: { ...calls }, throttled, waitedMs }),

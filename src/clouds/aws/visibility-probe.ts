@@ -1,6 +1,6 @@
 import type { NetworkInterface } from "@aws-sdk/client-ec2";
 import {
-  buildLiveFilters,
+  buildClusterFilters,
   describePage,
   type FoundInstance,
   isLive,
@@ -51,7 +51,7 @@ async function listVisibilityProbes(
   session: Session,
   cluster: AwsCluster,
 ): Promise<readonly VisibilityProbe[]> {
-  const page = await describePage(session, buildLiveFilters(cluster), PAGE_SIZE);
+  const page = await describePage(session, buildClusterFilters(cluster), PAGE_SIZE);
   if (page.kind === "fault") return [];
   return page.value.found
     .filter((found) => isLive(found) && isClusterInstance(found, cluster))

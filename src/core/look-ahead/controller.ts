@@ -41,10 +41,12 @@ function createAnnouncementController<T extends ApiObject>(
   return {
     ...watch,
     eventSource: NODE_EVENT_SOURCE,
-    buildQuestion(object, { now }) {
+    buildQuestion(object, { now, settings }) {
       const isAnnounced = watch.rechecks?.announcement?.(object) !== undefined;
       const node = isAnnounced && isRecent(object, now) ? identify(object) : undefined;
-      return node === undefined ? undefined : { capability: "instances", node, ahead: "keep" };
+      if (node === undefined) return undefined;
+      const launches = settings.nodes.lookAhead.includes("launches");
+      return { capability: "instances", node, ahead: "keep", launches };
     },
     decide: (batch) => planEach(batch.map(({ object, answer }) => decide(watch.resource, object, answer))),
   };

@@ -19,7 +19,9 @@ export const nodeController: InstanceController<Node> = {
           capability: "instances",
           node,
           labels: selectRequestedLabels(settings.nodes.labels),
-          ...(isJoining(node, reason) ? { ahead: "use" } : {}),
+          ...(isJoining(node, reason)
+            ? { ahead: "use", launches: settings.nodes.lookAhead.includes("launches") }
+            : {}),
         }
       : undefined,
   decide: (batch, { reason, now, settings }) =>

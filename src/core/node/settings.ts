@@ -39,8 +39,8 @@ export const DeletionSettings = z.strictObject({
 });
 export type DeletionSettings = z.output<typeof DeletionSettings>;
 
-/** What announces machines before their nodes join. */
-export const LookAheadSource = z.enum(["node-claims", "kubelet-csrs"]);
+/** What tells of machines before their nodes join. */
+export const LookAheadSource = z.enum(["launches", "node-claims", "kubelet-csrs"]);
 export type LookAheadSource = z.output<typeof LookAheadSource>;
 
 /** The node settings of a cluster. */
@@ -82,7 +82,7 @@ export const nodeFlags: ControllerFlags = {
     },
     {
       option: "--look-ahead <list>",
-      help: "look machines up before they join: node-claims, kubelet-csrs",
+      help: "look machines up before they join: launches, node-claims, kubelet-csrs",
       sets: "nodes.lookAhead",
     },
   ],

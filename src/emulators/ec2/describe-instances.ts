@@ -27,6 +27,7 @@ export const INSTANCE_FIELDS: Fields<Ec2Instance> = {
     "availability-zone": ({ availabilityZone }) => [availabilityZone],
     "instance-type": ({ instanceType }) => [instanceType],
     "instance-state-name": ({ state }) => [state],
+    "launch-time": ({ launchedAt }) => [new Date(launchedAt).toISOString()],
     "owner-id": ({ ownerId }) => [ownerId],
   },
   tags: ({ tags }) => tags,

@@ -39,6 +39,8 @@ export class Ec2World implements Ec2 {
   scanSize: number | undefined;
   /** The values of the name filter, by request. */
   readonly namesAsked: (readonly string[])[] = [];
+  /** The values of the filter of launch times, of the requests that have it. */
+  readonly launchesAsked: (readonly string[])[] = [];
   nowMs = 0;
   waitedMs = 0;
 
@@ -51,6 +53,8 @@ export class Ec2World implements Ec2 {
     if (this.rubbish !== undefined) return this.rubbish;
     const names = request.Filters?.find(({ Name: name }) => name === "private-dns-name")?.Values ?? [];
     this.namesAsked.push(names);
+    const launches = request.Filters?.find(({ Name: name }) => name === "launch-time")?.Values;
+    if (launches !== undefined) this.launchesAsked.push(launches);
     const isScan = this.scanSize !== undefined && names.some((name) => name.includes("*"));
     const fits = (instance: Ec2Instance) => passes(instanceValues(instance), request.Filters);
     const all = isScan ? this.instances : this.instances.filter(fits);
@@ -160,6 +164,7 @@ function instanceValues(instance: Ec2Instance): Readonly<Record<string, readonly
   return {
     "instance-id": [instance.InstanceId],
     "private-dns-name": [instance.PrivateDnsName],
+    "launch-time": [instance.LaunchTime?.toISOString()],
     "private-ip-address": [instance.PrivateIpAddress],
     "vpc-id": [instance.VpcId],
     "tag-key": (instance.Tags ?? []).map(({ Key: key }) => key),

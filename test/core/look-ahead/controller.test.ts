@@ -4,6 +4,7 @@ import type { CertificateSigningRequest } from "#core/csr/csr.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { createKubeletCsrController, nodeClaimController } from "#core/look-ahead/controller.ts";
 import { kubeletCsrWatch, nodeClaimWatch } from "#core/look-ahead/watch.ts";
+import type { LookAheadSource } from "#core/node/settings.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import type { ApiObject, Watch } from "#core/watch.ts";
 import { selectNeededWatches, WATCHES } from "#core/watches.ts";
@@ -132,12 +133,13 @@ describe("an announced machine", () => {
 });
 
 test("a cluster follows the sources that it configures", () => {
-  const follow = (...lookAhead: ("node-claims" | "kubelet-csrs")[]) =>
+  const follow = (...lookAhead: LookAheadSource[]) =>
     selectNeededWatches(["cloud-node-controller"], WATCHES, {
       ...DEFAULT_SETTINGS,
       nodes: { ...DEFAULT_SETTINGS.nodes, lookAhead },
     }).map(({ name }) => name);
   expect(follow()).toEqual(["cloud-node-controller"]);
+  expect(follow("launches")).toEqual(["cloud-node-controller"]);
   expect(follow("node-claims")).toEqual(["cloud-node-controller", "node-claim-announcements"]);
   expect(follow("kubelet-csrs")).toEqual(["cloud-node-controller", "kubelet-csr-announcements"]);
 });

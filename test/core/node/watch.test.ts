@@ -93,6 +93,7 @@ describe("the node controller", () => {
       node: buildNode(),
       labels: "missing",
       ahead: "use",
+      launches: false,
     });
     expect(nodeController.buildQuestion(buildNode(), { ...CONTEXT, reason: "retry" })).toHaveProperty(
       "ahead",
@@ -101,6 +102,14 @@ describe("the node controller", () => {
       "ahead",
     );
     expect(nodeController.buildQuestion(buildInitializedNode(), CONTEXT)).toBeUndefined();
+  });
+
+  test("has the cloud look up what was launched lately if the cluster says so", () => {
+    const nodes = { ...DEFAULT_SETTINGS.nodes, lookAhead: ["launches" as const] };
+    const settings = { ...DEFAULT_SETTINGS, nodes };
+    expect(nodeController.buildQuestion(buildNode(), { ...CONTEXT, settings })).toMatchObject({
+      launches: true,
+    });
   });
 
   test.each([

@@ -1,7 +1,10 @@
 import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
 import type { FoundInstance } from "#clouds/aws/describe-instances.ts";
+import { createLaunchLook } from "#clouds/aws/look-ahead/launches.ts";
 import { chooseInstance, isMissingOrForeign, type Resolution } from "#clouds/aws/resolution.ts";
 import type { LookAhead } from "#clouds/aws/resolve.ts";
+import { createExpiringMap } from "#core/bounded-map.ts";
+import type { AheadMode } from "#core/instance.ts";
 
 /** An answer of EC2 serves a node that joins within this time; an address may have changed after it. */
 const MAX_AGE_MS = 120_000;
@@ -12,20 +15,31 @@ const MAX_INSTANCES = 2_000;
 /** Characters of all kept answers; an instance with one interface and ten tags has about 1,500. */
 const MAX_CHARACTERS = 4 * 1024 * 1024;
 
-/** The two ways to resolve nodes with what EC2 answered before they joined. */
-export interface LookAheads {
-  /** For nodes that have not joined yet: keeps what is found, and knows nothing. */
-  readonly keep: LookAhead;
-  /** For nodes that join: knows what was kept. */
-  readonly use: LookAhead;
+/** The time in which a node's answer is not kept once more after it was used, as long as launches are looked at. */
+const USED_MS = 5 * 60_000;
+
+/** Returns what uses the store in a mode, with the look at launches or without. */
+export type SelectLookAhead = (mode: AheadMode, launches: boolean) => LookAhead;
+
+/** The clocks of a store. */
+export interface LookAheadClocks {
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds since the epoch. */
+  readonly wallClock: () => number;
 }
 
 /**
- * Creates an empty store of answers; `now` is a monotonic clock in milliseconds. Ownership is checked again when
- * an answer is used, and each is used once: a second try asks EC2.
+ * Creates an empty store of answers, which checks ownership again when an answer is used. Each answer is used
+ * once: a second try asks EC2.
  */
-export function createLookAheads(now: () => number): LookAheads {
+export function createLookAheads({ now, wallClock }: LookAheadClocks): SelectLookAhead {
   const store = createAnswerStore(now);
+  const used = createExpiringMap<string, true>({ ttlMs: USED_MS, limit: MAX_INSTANCES, now });
+  const take = (key: string): FoundInstance | undefined => {
+    used.set(key, true);
+    return store.take(key);
+  };
   /** Replaces what was kept under a key, unless the look-up failed. */
   const replace = (key: string, resolution: Resolution | undefined): void => {
     if (
@@ -38,39 +52,46 @@ export function createLookAheads(now: () => number): LookAheads {
   };
   const nothing = () => new Map();
   const ignore = () => {};
-  return {
-    keep: {
-      takeByID: nothing,
-      takeByName: nothing,
-      keepByID(ids, resolutions) {
-        for (const [node, id] of ids) replace(id, resolutions.get(node));
-      },
-      keepByName(nodes, resolutions) {
-        for (const node of nodes) replace(node.metadata.name, resolutions.get(node));
-      },
+  const keep: LookAhead = {
+    takeByID: nothing,
+    takeByName: nothing,
+    keepByID(ids, resolutions) {
+      for (const [node, id] of ids) replace(id, resolutions.get(node));
     },
-    use: {
-      takeByID: (ids) =>
-        new Map(
-          [...new Set(ids)].flatMap((id) => {
-            const found = store.take(id);
-            return found === undefined ? [] : [[id, found] as const];
-          }),
-        ),
-      takeByName: (nodes, cluster) =>
-        new Map(
-          nodes.flatMap((node) => {
-            const { name } = node.metadata;
-            const found = store.take(name);
-            const search = `node ${name}, looked up before it joined`;
-            const resolution = found && chooseInstance([found], cluster, search);
-            return resolution === undefined ? [] : [[node, resolution] as const];
-          }),
-        ),
-      keepByID: ignore,
-      keepByName: ignore,
+    keepByName(nodes, resolutions) {
+      for (const node of nodes) replace(node.metadata.name, resolutions.get(node));
     },
   };
+  const use: LookAhead = {
+    takeByID: (ids) =>
+      new Map(
+        [...new Set(ids)].flatMap((id) => {
+          const found = take(id);
+          return found === undefined ? [] : [[id, found] as const];
+        }),
+      ),
+    takeByName: (nodes, cluster) =>
+      new Map(
+        nodes.flatMap((node) => {
+          const { name } = node.metadata;
+          const found = take(name);
+          const search = `node ${name}, looked up before it joined`;
+          const resolution = found && chooseInstance([found], cluster, search);
+          return resolution === undefined ? [] : [[node, resolution] as const];
+        }),
+      ),
+    keepByID: ignore,
+    keepByName: ignore,
+  };
+  const modes = { keep, use };
+  const lookAtLaunches = createLaunchLook({
+    now,
+    wallClock,
+    keep(key, found) {
+      if (!used.has(key)) store.replace(key, found);
+    },
+  });
+  return (mode, launches) => ({ ...modes[mode], ...(launches ? { lookAtLaunches } : {}) });
 }
 
 interface KeptAnswer {

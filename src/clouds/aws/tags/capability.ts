@@ -10,7 +10,7 @@ import { type Api, createApi } from "#clouds/aws/actions/api.ts";
 import { perform } from "#clouds/aws/actions/perform.ts";
 import { type AwsDependencies, MAX_WAIT_MS } from "#clouds/aws/capability.ts";
 import {
-  buildLiveFilters,
+  buildClusterFilters,
   countFreeFilterValues,
   describeInstances,
   type FoundInstance,
@@ -103,7 +103,7 @@ async function observeTags(
   cluster: AwsCluster,
 ): Promise<Observation> {
   const markedInstances = await listInstances(
-    [...buildLiveFilters(cluster), { Name: "tag-key", Values: [mark] }],
+    [...buildClusterFilters(cluster), { Name: "tag-key", Values: [mark] }],
     session,
   );
   if (markedInstances.kind === "fault") return toFailure(markedInstances.fault);
