@@ -14,7 +14,7 @@ import { type ManagedProcess, startProcess } from "#emulators/harness/managed-pr
 /** `serverless-ccm relay` and the packaged function, with Lambda's Invoke API between them. */
 export const lambda = createLambdaContender("lambda", 1);
 
-/** The same with eight environments, of which each invocation gets one that is free, by chance. */
+/** `lambda` with eight environments, of which each invocation gets one that is free, by chance. */
 export const lambda8 = createLambdaContender("lambda-8", 8);
 
 function createLambdaContender(name: "lambda" | "lambda-8", environments: number): Contender {
