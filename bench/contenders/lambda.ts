@@ -34,7 +34,7 @@ async function startLambdaContender(
   const { plane, ec2, folder } = stage;
   const clustersFile = join(folder, "clusters.yaml");
   // An announcement reaches one environment; each looks at launches for itself.
-  const sources = environments === 1 ? (["node-claims"] as const) : (["node-claims", "launches"] as const);
+  const sources = environments === 1 ? (["node-claims"] as const) : (["launches"] as const);
   const lookAhead = isAnnounced ? { nodes: { lookAhead: [...sources] } } : {};
   const cloud = { provider: "aws", region: ec2.region, vpc: DEFAULT_VPC_ID } as const;
   await writeClustersFile(clustersFile, buildClusterEntry(plane, { name: CLUSTER_TAG, cloud, ...lookAhead }));
