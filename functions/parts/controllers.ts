@@ -1,6 +1,6 @@
 import { NODE_TAGS_MODELS } from "#clouds/providers.ts";
 import type { Controller } from "#core/controller.ts";
-import { selectWatches, WATCHES } from "#core/watches.ts";
+import { selectWatches, WATCHES } from "#core/controllers.ts";
 
 /**
  * All controllers by name, for processes that may run any of them; a deployed function has one. Each is

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Cluster } from "#config/cluster.ts";
+import { WATCHES } from "#core/controllers.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
-import { WATCHES } from "#core/watches.ts";
 import { createConnectionCache } from "#functions/parts/connection-cache.ts";
 import { openDeployedClusters } from "#functions/parts/deployed-clusters.ts";
 import { type LogLine, logToStandardOutput } from "#functions/parts/log-report.ts";

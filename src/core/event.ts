@@ -30,7 +30,7 @@ export const MAX_CANDIDATES = 64;
 /** The ID of a deletion candidate; it is only compared between reports, never parsed. */
 export const CandidateId = z.string().min(1).max(128);
 
-/** A controller by its canonical name; `src/core/watches.ts` lists them. */
+/** A controller by its canonical name; `src/core/controllers.ts` lists them. */
 export const ControllerName = z
   .string()
   .max(63)

@@ -1,5 +1,5 @@
+import { OPERATED_CONTROLLERS } from "#core/controllers.ts";
 import type { ControllerName } from "#core/event.ts";
-import { OPERATED_CONTROLLERS } from "#core/operations.ts";
 
 /**
  * Returns those of a cluster's controllers that the other cloud-controller-manager also has, by names that

@@ -1,6 +1,6 @@
 import { SHUTDOWN_TAINT } from "#core/contracts.ts";
+import { OPERATED_CONTROLLERS } from "#core/controllers.ts";
 import type { ControllerName } from "#core/event.ts";
-import { OPERATED_CONTROLLERS } from "#core/operations.ts";
 
 /** A field manager that wrote a controller's fields on a node. */
 export interface NodeWriter {

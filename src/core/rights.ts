@@ -1,8 +1,8 @@
 import { RELAY_LEASE, SYSTEM_NAMESPACE } from "#core/contracts.ts";
+import { OPERATED_CONTROLLERS } from "#core/controllers.ts";
 import { buildRights, NODE_OBJECTS, type Right, type RightTarget } from "#core/descriptor.ts";
 import type { ControllerFunctionName } from "#core/descriptors.ts";
 import { type FunctionIdentity, formatUser, type Identity } from "#core/identities.ts";
-import { OPERATED_CONTROLLERS } from "#core/operations.ts";
 import { WRITABLE_BY_RELAY } from "#core/relay-lease.ts";
 
 /**

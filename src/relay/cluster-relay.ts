@@ -1,10 +1,10 @@
 import { buildWatchContext, type Cluster, getQuotaKey } from "#config/cluster.ts";
 import type { Stops } from "#config/switch/follow-stops.ts";
+import { WATCHES } from "#core/controllers.ts";
 import type { ControllerName } from "#core/event.ts";
 import { formatFollowedPath, type ObjectName, type Resource } from "#core/resources/resource.ts";
 import { describeStop, type Stop } from "#core/stop.ts";
 import type { Watch } from "#core/watch.ts";
-import { WATCHES } from "#core/watches.ts";
 import type { LimitInForce } from "#kube/client/errors.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";

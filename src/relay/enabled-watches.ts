@@ -1,6 +1,6 @@
 import { type Cluster, selectSettings } from "#config/cluster.ts";
+import { selectNeededWatches } from "#core/controllers.ts";
 import type { ParsedObject, Watch } from "#core/watch.ts";
-import { selectNeededWatches } from "#core/watches.ts";
 import type { ClusterNote } from "#relay/report/relay-note.ts";
 
 /**

@@ -1,11 +1,11 @@
 import { type Cluster, selectSettings } from "#config/cluster.ts";
+import { selectNeededWatches, WATCHES } from "#core/controllers.ts";
 import type { Reason } from "#core/reason.ts";
 import { type LeaseState, parseLeaseState, RELAY_LEASE_NAME } from "#core/relay-lease.ts";
 import { LEASES } from "#core/resources/resource.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Stop } from "#core/stop.ts";
 import type { Watch } from "#core/watch.ts";
-import { selectNeededWatches, WATCHES } from "#core/watches.ts";
 import { readObject } from "#kube/apply/requests.ts";
 import { withSmallAnswers } from "#kube/client/byte-buffer.ts";
 import type { Transport } from "#kube/client/transport.ts";

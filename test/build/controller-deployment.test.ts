@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { OPERATED_CONTROLLERS } from "#core/controllers.ts";
 import { NODE_OBJECTS } from "#core/descriptor.ts";
 import { DESCRIPTORS } from "#core/descriptors.ts";
-import { OPERATED_CONTROLLERS } from "#core/operations.ts";
 import { listDeploymentNeeds } from "#test/build/deployment-needs.ts";
 import { ROOT } from "../../build/bundle.ts";
 
@@ -30,7 +30,7 @@ test("names each place that a new controller lacks, and what to add there", asyn
   const session =
     "which a controller that changes a cloud needs; if it changes only the cluster, add it to WRITTEN in src/core/relay-lease.ts";
   expect(await listMissing(added)).toEqual([
-    "src/core/watches.ts: add the watch of absent-controller",
+    "src/core/controllers.ts: add the watch of absent-controller",
     "functions/parts/controllers.ts: add absent-controller",
     "functions/absent.ts: add the function",
     "functions/README.md: add a row that begins with | [`absent.ts`](absent.ts)",

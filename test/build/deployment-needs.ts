@@ -1,5 +1,6 @@
 import { parse, parseAllDocuments } from "yaml";
 import * as z from "zod";
+import { NAMED_WATCHES } from "#core/controllers.ts";
 import {
   buildRights,
   type ControllerDescriptor,
@@ -8,7 +9,6 @@ import {
 } from "#core/descriptor.ts";
 import { formatUser, type Identity } from "#core/identities.ts";
 import { WRITABLE_BY_RELAY } from "#core/relay-lease.ts";
-import { NAMED_WATCHES } from "#core/watches.ts";
 import { CONTROLLER_NAMES } from "#functions/parts/controllers.ts";
 import { formatRights } from "#test/infra/format-rights.ts";
 import { toPascalCase } from "#test/infra/function-roles.ts";
@@ -42,7 +42,7 @@ export function listDeploymentNeeds(controller: Deployed): readonly Need[] {
 function listCodeNeeds({ name, functionName }: Deployed): readonly Need[] {
   const isWatched = NAMED_WATCHES.some((watch) => watch.name === name);
   return [
-    { file: "src/core/watches.ts", add: `add the watch of ${name}`, isMet: () => isWatched },
+    { file: "src/core/controllers.ts", add: `add the watch of ${name}`, isMet: () => isWatched },
     {
       file: "functions/parts/controllers.ts",
       add: `add ${name}`,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod";
-import { WATCHES } from "#core/watches.ts";
+import { WATCHES } from "#core/controllers.ts";
 import { readServerlessYml } from "#test/build/serverless-yml.ts";
 import type { Template } from "#test/infra/packaged-template.ts";
 import { ROOT } from "../../build/bundle.ts";

@@ -6,7 +6,7 @@ import { Cluster } from "#config/cluster.ts";
 import { SignInError, type SignInRole } from "#config/sign-in/error.ts";
 import type { SignIn } from "#config/sign-in/kinds.ts";
 import { getSignInRole, type SignInOptions, signIn } from "#config/sign-in.ts";
-import { WATCHES } from "#core/watches.ts";
+import { WATCHES } from "#core/controllers.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import type { TlsCredentials } from "#kube/client/connection.ts";
 

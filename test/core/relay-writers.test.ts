@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { WATCHES } from "#core/controllers.ts";
 import { findRelayWriter, WRITABLE_BY_RELAY } from "#core/relay-lease.ts";
-import { WATCHES } from "#core/watches.ts";
 
 test("a relay writes with the identity of the controller's function, and for no other controller", () => {
   for (const { name, functionName } of WATCHES) {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { WATCHES } from "#core/controllers.ts";
 import type { Right } from "#core/descriptor.ts";
 import { FUNCTION_IDENTITIES, formatUser, IDENTITIES } from "#core/identities.ts";
 import { RIGHTS, resolveRight } from "#core/rights.ts";
-import { WATCHES } from "#core/watches.ts";
 
 const READS = ["get", "list", "watch"];
 const isWrite = ({ verb }: Right): boolean => !READS.includes(verb);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { Cluster } from "#config/cluster.ts";
-import { OPERATED_CONTROLLERS } from "#core/operations.ts";
+import { OPERATED_CONTROLLERS } from "#core/controllers.ts";
 import { parseNamedFiles } from "#test/docs/shell-blocks.ts";
 import { ROOT } from "../../build/bundle.ts";
 

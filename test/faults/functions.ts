@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Cluster } from "#config/cluster.ts";
+import { WATCHES } from "#core/controllers.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
-import { WATCHES } from "#core/watches.ts";
 import { type ManagedProcess, startProcess } from "#emulators/harness/managed-process.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { groupByFunction, loadControllers } from "#functions/parts/controllers.ts";

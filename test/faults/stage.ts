@@ -8,7 +8,7 @@ import type { Cloud } from "#clouds/cloud.ts";
 import { Cluster, type ClusterEntry } from "#config/cluster.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
 import { getSignInRole, signIn } from "#config/sign-in.ts";
-import { findWatch } from "#core/watches.ts";
+import { findWatch } from "#core/controllers.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 import type { InstanceSpec } from "#emulators/ec2/instance-spec.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { WATCHES } from "#core/watches.ts";
+import { WATCHES } from "#core/controllers.ts";
 import { CONTROLLER_NAMES, loadControllers } from "#functions/parts/controllers.ts";
 
 const NAMES = WATCHES.map(({ name }) => name);

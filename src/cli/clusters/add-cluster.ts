@@ -19,9 +19,9 @@ import type { SignInRole } from "#config/sign-in/error.ts";
 import { selectSignInKey } from "#config/sign-in.ts";
 import { parseYaml } from "#config/yaml-text.ts";
 import type { ConfigurationFault } from "#core/config-errors.ts";
+import { findWatch } from "#core/controllers.ts";
 import { FUNCTION_IDENTITIES } from "#core/identities.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
-import { findWatch } from "#core/watches.ts";
 import { getSystemCode } from "#kube/client/errors.ts";
 
 /** The flags of `clusters add`. */

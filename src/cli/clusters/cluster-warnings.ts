@@ -1,10 +1,9 @@
 import { getCloudProvider } from "#clouds/providers.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { listSharedNetworkWarnings } from "#config/ownership.ts";
+import { NAMED_WATCHES, OPERATED_CONTROLLERS } from "#core/controllers.ts";
 import { FUNCTION_IDENTITIES } from "#core/identities.ts";
-import { OPERATED_CONTROLLERS } from "#core/operations.ts";
 import type { ControllerSettings } from "#core/settings.ts";
-import { NAMED_WATCHES } from "#core/watches.ts";
 
 /**
  * Lists what is most likely a mistake in a cluster's entry but no fault, because a later version may know it;

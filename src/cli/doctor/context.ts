@@ -11,13 +11,13 @@ import type {
 import { diagnose } from "#clouds/providers.ts";
 import { selectSettings } from "#config/cluster.ts";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
+import { findWatch } from "#core/controllers.ts";
 import { FUNCTION_IDENTITIES, type Identity } from "#core/identities.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import { formatCollectionPath, NODES, SERVICES } from "#core/resources/resource.ts";
 import { hasFinalizer, isMarked, needsLoadBalancer } from "#core/service/needs-work.ts";
 import { parseService } from "#core/service/snapshot.ts";
 import type { Settings } from "#core/settings.ts";
-import { findWatch } from "#core/watches.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { listAll } from "#kube/follow/list.ts";
 

@@ -9,8 +9,8 @@ import {
   reportSkipped,
   reportWarning,
 } from "#core/check-result.ts";
+import { OPERATED_CONTROLLERS, type OperatedController } from "#core/controllers.ts";
 import type { ControllerFunctionName } from "#core/descriptors.ts";
-import { OPERATED_CONTROLLERS, type OperatedController } from "#core/operations.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import { limitLoadBalancers } from "#core/service/settings.ts";
 

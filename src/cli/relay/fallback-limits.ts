@@ -3,9 +3,9 @@ import { formatList } from "#cli/format-list.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
 import { getSignInRole } from "#config/sign-in.ts";
+import { findWatch } from "#core/controllers.ts";
 import type { FunctionIdentity } from "#core/identities.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
-import { findWatch } from "#core/watches.ts";
 import { createSemaphore, NO_LIMIT } from "#kube/client/semaphore.ts";
 import type { Transport } from "#kube/client/transport.ts";
 

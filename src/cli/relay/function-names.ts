@@ -1,7 +1,7 @@
 import type { ConfigurationFault } from "#core/config-errors.ts";
+import { WATCHES } from "#core/controllers.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Watch } from "#core/watch.ts";
-import { WATCHES } from "#core/watches.ts";
 import type { FunctionPlatform } from "#platforms/platform.ts";
 
 /** The flags that name the functions to invoke; one of the two is given. */

@@ -1,11 +1,11 @@
 import type { Cluster } from "#config/cluster.ts";
+import { WATCHES } from "#core/controllers.ts";
 import type { Event } from "#core/event.ts";
 import { formatUser } from "#core/identities.ts";
 import { findRelayWriter, type RelayWriter } from "#core/relay-lease.ts";
 import type { Stop } from "#core/stop.ts";
 import { formatTraceParent, parseTraceParent } from "#core/trace-context.ts";
 import type { Watch } from "#core/watch.ts";
-import { WATCHES } from "#core/watches.ts";
 import { observeTransport } from "#kube/client/observed-transport.ts";
 import { impersonate, type Transport } from "#kube/client/transport.ts";
 import type { Clock } from "#kube/follow/clock.ts";

@@ -7,8 +7,8 @@ import {
   type MetricValue,
   Registry,
 } from "prom-client";
+import { WATCHES } from "#core/controllers.ts";
 import type { Watch } from "#core/watch.ts";
-import { WATCHES } from "#core/watches.ts";
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import type { InvocationLimiterStatus } from "#relay/delivery/create-invocation-limiter.ts";
 import type { FollowedCluster } from "#relay/followed-cluster.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AskContext, DecisionContext, InstanceController } from "#core/controller.ts";
+import { selectNeededWatches, WATCHES } from "#core/controllers.ts";
 import type { CertificateSigningRequest } from "#core/csr/csr.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { createKubeletCsrController, nodeClaimController } from "#core/look-ahead/controller.ts";
@@ -7,7 +8,6 @@ import { kubeletCsrWatch, nodeClaimWatch } from "#core/look-ahead/watch.ts";
 import type { LookAheadSource } from "#core/node/settings.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import type { ApiObject, Watch } from "#core/watch.ts";
-import { selectNeededWatches, WATCHES } from "#core/watches.ts";
 import { buildFoundAnswer, getCreationTime, NOW } from "#test/core/node/builders.ts";
 
 const PROVIDER_ID = "aws:///eu-central-1a/i-1";

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { WATCHES } from "#core/watches.ts";
+import { WATCHES } from "#core/controllers.ts";
 import type { ControllerStatus } from "#relay/cluster-relay.ts";
 import { createUnfollowedCluster, type FollowedCluster } from "#relay/followed-cluster.ts";
 import { createPage, renderPage } from "#relay/page/create-page.ts";

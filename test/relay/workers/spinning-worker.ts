@@ -1,7 +1,7 @@
 import { workerData } from "node:worker_threads";
 import { runRelayWorker } from "#cli/relay/relay-worker.ts";
+import { WATCHES } from "#core/controllers.ts";
 import type { Watch } from "#core/watch.ts";
-import { WATCHES } from "#core/watches.ts";
 
 // Runs the relay's own worker, which spins for ever when it sees an object whose name begins with "spin".
 

@@ -4,6 +4,7 @@ import {
   LOAD_BALANCER_FINALIZER,
   LOAD_BALANCER_ID_ANNOTATION,
 } from "#core/contracts.ts";
+import { NAMED_WATCHES, selectWatches, WATCHES } from "#core/controllers.ts";
 import { findOrphans } from "#core/service/orphans/audit.ts";
 import {
   isHolder,
@@ -13,7 +14,6 @@ import {
 } from "#core/service/orphans/living-services.ts";
 import { orphanWatch } from "#core/service/orphans/watch.ts";
 import { serviceWatch } from "#core/service/watch.ts";
-import { NAMED_WATCHES, selectWatches, WATCHES } from "#core/watches.ts";
 import { namespace } from "#test/core/service/orphans/world.ts";
 
 describe("the audit of orphaned load balancers", () => {

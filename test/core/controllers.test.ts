@@ -1,10 +1,28 @@
 import { describe, expect, test } from "vitest";
+import { findWatch, NAMED_WATCHES, OPERATED_CONTROLLERS, selectWatches, WATCHES } from "#core/controllers.ts";
 import { CONTROLLER_ALIASES } from "#core/descriptors.ts";
-import { findWatch, NAMED_WATCHES, WATCHES } from "#core/watches.ts";
 
 test("each name and alias belongs to one controller", () => {
   const names = WATCHES.flatMap(({ name, enablement }) => [name, ...(enablement?.aliases ?? [])]);
   expect(new Set(names).size).toBe(names.length);
+});
+
+test("a controller's watch half and operations have one name and one function", () => {
+  const pick = ({
+    name,
+    functionName,
+  }: (typeof OPERATED_CONTROLLERS)[number] | (typeof WATCHES)[number]) => ({
+    name,
+    functionName,
+  });
+  expect(NAMED_WATCHES.map(pick)).toEqual(OPERATED_CONTROLLERS.map(pick));
+});
+
+test("companions follow their controller and use its function", () => {
+  const grouped = NAMED_WATCHES.flatMap(({ name }) => selectWatches([name], WATCHES));
+  expect(grouped).toEqual(WATCHES);
+  for (const { name, enablement, functionName } of WATCHES)
+    expect(findWatch(enablement?.companionOf ?? name)?.functionName, name).toBe(functionName);
 });
 
 test("the aliases in cluster entries are those of the controllers", () => {
