@@ -179,7 +179,7 @@ async function narrowedSession({ network }: AwsWorld): Promise<Session> {
       sessionPolicy: "strict",
       allow: {},
     },
-    "service",
+    "load-balancers",
   );
   return { statements: await readDeployedStatements("ServiceFunctionRole"), policy };
 }

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { buildSessionPolicy, type PolicyCluster, type SessionPurpose } from "#clouds/aws/session-policy.ts";
+import { buildSessionPolicy, type PolicyCluster } from "#clouds/aws/session-policy.ts";
+import { getFunctionName, type SessionPurpose } from "#clouds/aws/session-purpose.ts";
 import { NOBODYS, OURS, THEIRS, VPC } from "#test/clouds/aws/iam/requests.ts";
 import { type IamRequest, isAllowed, readDeployedStatements } from "#test/clouds/aws/iam/simulate.ts";
 import { ROOT } from "../../build/bundle.ts";
@@ -85,9 +86,9 @@ const ROLES: readonly (readonly [purpose: SessionPurpose, role: string])[] = [
   ["node-lifecycle", "NodeLifecycleFunctionRole"],
   ["csr", "CsrFunctionRole"],
   ["ec2-events", "Ec2EventsFunctionRole"],
-  ["service", "ServiceFunctionRole"],
-  ["route", "RouteFunctionRole"],
-  ["tagging", "TaggingFunctionRole"],
+  ["load-balancers", "ServiceFunctionRole"],
+  ["routes", "RouteFunctionRole"],
+  ["tags", "TaggingFunctionRole"],
 ];
 
 const WHOSE = [
@@ -129,7 +130,7 @@ async function rowsOf(what: string, deed: Deed): Promise<string[]> {
   const byCells = new Map<string, string[]>();
   for (const [purpose, role] of ROLES) {
     const cells = await cellsOf(purpose, role, deed);
-    byCells.set(cells, [...(byCells.get(cells) ?? []), `\`${purpose}\``]);
+    byCells.set(cells, [...(byCells.get(cells) ?? []), `\`${getFunctionName(purpose)}\``]);
   }
   const able = [...byCells].filter(([cells]) => cells !== NOTHING);
   return able.length === 0

@@ -13,8 +13,7 @@ import { readClustersText } from "#config/read-clusters-file.ts";
 import { parseParameter } from "#config/registry/ssm/parameter-reader.ts";
 import { parseSsmPath } from "#config/registry/ssm/ssm-registry.ts";
 import type { ConfigurationFault } from "#core/config-errors.ts";
-import { OPERATED_CONTROLLERS } from "#core/controllers.ts";
-import type { ControllerFunctionName } from "#core/descriptors.ts";
+import { DESCRIPTORS } from "#core/descriptors.ts";
 import { ClusterName } from "#core/event.ts";
 import { TAGS, type TagsState } from "#core/node-tags.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
@@ -130,9 +129,7 @@ async function findLeftovers(cluster: Cluster): Promise<Leftovers> {
     const call = { signal: AbortSignal.timeout(TIMEOUT_MS), share: cluster.limits.floorShare };
     const found: string[] = [];
     const notes: string[] = [];
-    for (const { name, functionName } of OPERATED_CONTROLLERS) {
-      const resources = RESOURCES[functionName];
-      if (resources === undefined) continue;
+    for (const { name, resources } of listManagedResources()) {
       const listed = await resources.list(cloud, cluster, call).catch((error: unknown) => {
         const isDispensable = resources.ifDenied !== undefined && !cluster.controllers.includes(name);
         if (error instanceof AccessDeniedError && isDispensable) return undefined;
@@ -165,11 +162,21 @@ interface ManagedResources {
   readonly ifDenied?: string;
 }
 
-/** By function: what its controller leaves behind; a controller with such resources is a line here. */
-const RESOURCES: Partial<Readonly<Record<ControllerFunctionName, ManagedResources>>> = {
-  service: { list: listHoldings, ifDenied: "load balancers were not listed: that is not allowed" },
-  tagging: { list: listTags },
+/** By part of a cloud: the resources that its controller manages; a part with such resources is a line here. */
+const RESOURCES: Readonly<Record<string, ManagedResources>> = {
+  "load-balancers": { list: listHoldings, ifDenied: "load balancers were not listed: that is not allowed" },
+  tags: { list: listTags },
 };
+
+/** Returns the resources of all controllers that leave some behind, with the controller's name, in listing order. */
+function listManagedResources(): { readonly name: string; readonly resources: ManagedResources }[] {
+  return DESCRIPTORS.flatMap(({ name, cloudParts = [] }) =>
+    cloudParts.flatMap((part) => {
+      const resources = RESOURCES[part];
+      return resources === undefined ? [] : [{ name, resources }];
+    }),
+  );
+}
 
 /** The cloud denies the credentials access to these resources. */
 class AccessDeniedError extends Error {}

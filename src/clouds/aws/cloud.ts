@@ -4,7 +4,6 @@ import type { AwsDependencies } from "#clouds/aws/capability.ts";
 import {
   createClusterCredentials,
   type SessionOptions,
-  selectPurpose,
   shareCredentials,
 } from "#clouds/aws/cluster-credentials.ts";
 import type { AwsCloudConfig } from "#clouds/aws/config.ts";
@@ -26,7 +25,7 @@ import {
 } from "#clouds/aws/resolution.ts";
 import { type LookAhead, resolve } from "#clouds/aws/resolve.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
-import { CAPABILITY_PURPOSES, type SessionPurpose } from "#clouds/aws/session-policy.ts";
+import { type SessionPurpose, selectPurpose } from "#clouds/aws/session-purpose.ts";
 import { createTopology } from "#clouds/aws/topology.ts";
 import { findVisibilityProbes } from "#clouds/aws/visibility-probe.ts";
 import { createZones } from "#clouds/aws/zones.ts";
@@ -81,14 +80,14 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
     topology: createTopology(config.topologyInstanceTypePattern, now),
     wallClock,
   };
-  const dependenciesFor = (capability: keyof typeof CAPABILITY_PURPOSES): AwsDependencies => {
-    const credentials = credentialsFor(CAPABILITY_PURPOSES[capability]);
+  const dependenciesFor = (capability: SessionPurpose): AwsDependencies => {
+    const credentials = credentialsFor(capability);
     return { cluster, budget, sleep, now, wallClock, credentials };
   };
   // Excluded from bundles of functions that do not need them (build/leave-out-plugin.ts).
   const loadBalancers = createLazyCapability(async () => {
     const { createLoadBalancers } = await import("#clouds/aws/load-balancers/capability.ts");
-    return createLoadBalancers(dependenciesFor("loadBalancers"));
+    return createLoadBalancers(dependenciesFor("load-balancers"));
   });
   const tags = createLazyCapability(async () => {
     const { createTags } = await import("#clouds/aws/tags/capability.ts");

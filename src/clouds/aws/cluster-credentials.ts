@@ -1,10 +1,6 @@
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
-import {
-  buildSessionPolicy,
-  MAX_POLICY_LENGTH,
-  SESSION_PURPOSES,
-  type SessionPurpose,
-} from "#clouds/aws/session-policy.ts";
+import { buildSessionPolicy, MAX_POLICY_LENGTH } from "#clouds/aws/session-policy.ts";
+import { getFunctionName, type SessionPurpose } from "#clouds/aws/session-purpose.ts";
 import { type CredentialSource, createRoleCredentials } from "#platforms/aws/role-credentials.ts";
 import { createAccessKeys } from "#platforms/aws/secrets/access-keys.ts";
 
@@ -42,7 +38,7 @@ export function createClusterCredentials(
   const source = credentials && createAccessKeys(credentials, { clusterName: name, region }, wallClock);
   if (roleArn === undefined) return source;
   if (policy !== undefined && policy.length > MAX_POLICY_LENGTH) {
-    const message = `no session for ${purpose}: its policy has ${policy.length} characters, and AWS accepts ${MAX_POLICY_LENGTH}; give the cluster a shorter clusterTag, or set sessionPolicy: none`;
+    const message = `no session for ${getFunctionName(purpose)}: its policy has ${policy.length} characters, and AWS accepts ${MAX_POLICY_LENGTH}; give the cluster a shorter clusterTag, or set sessionPolicy: none`;
     return () => Promise.reject(new Error(message));
   }
   // Both belong to the trust policy of the cluster's own role.
@@ -50,21 +46,13 @@ export function createClusterCredentials(
   // `doctor` assumes the role of the function that it checks.
   const assumedArn = roleArn.replaceAll(
     "{function}",
-    purpose === "doctor" ? (functionName ?? "node") : purpose,
+    purpose === "doctor" ? (functionName ?? "node") : getFunctionName(purpose),
   );
   return createRoleCredentials(
     { region, source, ...trustParameters, roleArn: assumedArn, policy },
     name,
     wallClock,
   );
-}
-
-/** Returns the purpose of a capability: the deployed function's, or the default if one process has several. */
-export function selectPurpose(
-  functionName: string | undefined,
-  defaultPurpose: SessionPurpose,
-): SessionPurpose {
-  return SESSION_PURPOSES.find((each) => each === functionName) ?? defaultPurpose;
 }
 
 /**

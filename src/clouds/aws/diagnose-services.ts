@@ -21,6 +21,7 @@ import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { buildQuotas } from "#clouds/aws/quotas.ts";
 import { findTables } from "#clouds/aws/routes/tables.ts";
 import { createSession } from "#clouds/aws/session.ts";
+import { getFunctionName } from "#clouds/aws/session-purpose.ts";
 import type { NetworkDiagnosis } from "#clouds/diagnosis.ts";
 import { ok as value } from "#clouds/outcome.ts";
 import type { LoadCloudOptions } from "#clouds/provider.ts";
@@ -51,7 +52,7 @@ export function diagnoseNetworkOnAws(
     credentials: () =>
       createClusterCredentials(
         cluster,
-        { name: clusterTag, purpose: "doctor", functionName: "service" },
+        { name: clusterTag, purpose: "doctor", functionName: getFunctionName("load-balancers") },
         Date.now,
       ),
     wallClock: Date.now,

@@ -1,29 +1,11 @@
+import { getFunctionName, SESSION_PURPOSES, type SessionPurpose } from "#clouds/aws/session-purpose.ts";
+
 /**
  * How narrowly a cluster's sessions are limited. `strict`: to resources that carry the cluster's tag or are
  * listed. `compatible`: also to what clusters used without a tag before policies existed. `none`: no policy.
  */
 export const SESSION_POLICIES = ["strict", "compatible", "none"] as const;
 export type SessionPolicyMode = (typeof SESSION_POLICIES)[number];
-
-/** The purpose of a session: a deployed function, or `doctor`, which changes nothing. */
-export const SESSION_PURPOSES = [
-  "node",
-  "node-lifecycle",
-  "csr",
-  "service",
-  "route",
-  "tagging",
-  "ec2-events",
-  "doctor",
-] as const;
-export type SessionPurpose = (typeof SESSION_PURPOSES)[number];
-
-/** The purpose of the sessions in which a process without a function's name uses a capability. */
-export const CAPABILITY_PURPOSES = {
-  loadBalancers: "service",
-  routes: "route",
-  tags: "tagging",
-} as const satisfies Readonly<Record<string, SessionPurpose>>;
 
 /** The parts of `AwsCloudConfig` and of the cluster that its session policies need. */
 export interface PolicyCluster {
@@ -62,7 +44,7 @@ export function checkSessionPolicy(cluster: PolicyCluster): string | undefined {
     if (/[^\u0020-\u00ff]/.test(policy))
       return "clusterTag has characters that AWS takes in no session policy: rename it, or set sessionPolicy: none";
     if (policy.length > MAX_POLICY_LENGTH)
-      return `the session policy of ${purpose} has ${policy.length} characters, and AWS accepts ${MAX_POLICY_LENGTH}: ${SHORTEN}`;
+      return `the session policy of ${getFunctionName(purpose)} has ${policy.length} characters, and AWS accepts ${MAX_POLICY_LENGTH}: ${SHORTEN}`;
   }
   return undefined;
 }
@@ -94,11 +76,11 @@ const STATEMENTS: Readonly<Record<SessionPurpose, (cluster: PolicyCluster) => re
   csr: () => [allowReads("ec2:DescribeInstances", "ec2:DescribeNetworkInterfaces")],
   "ec2-events": () => [allowReads("ec2:DescribeInstances")],
   doctor: () => [allowReads("ec2:Describe*", "elasticloadbalancing:Describe*")],
-  tagging: (cluster) => [
+  tags: (cluster) => [
     allowReads("ec2:DescribeInstances"),
     ...allowInstances(cluster, ["ec2:CreateTags", "ec2:DeleteTags"], NO_OWNERSHIP_TAGS),
   ],
-  route: (cluster) => [
+  routes: (cluster) => [
     allowReads("ec2:DescribeInstances", "ec2:DescribeRouteTables"),
     ...allowInstances(cluster, ["ec2:ModifyInstanceAttribute"], SOURCE_DEST_CHECK_OFF),
     buildStatements([INTERFACE_ACTION], formatEc2Arn("network-interface/*"), {
@@ -107,7 +89,7 @@ const STATEMENTS: Readonly<Record<SessionPurpose, (cluster: PolicyCluster) => re
     }),
     ...allowRouteTables(cluster),
   ],
-  service: (cluster) => [
+  "load-balancers": (cluster) => [
     allowReads("ec2:Describe*", "elasticloadbalancing:Describe*"),
     buildStatements(["iam:CreateServiceLinkedRole"], SERVICE_LINKED_ROLE),
     ...allowCreates(cluster),

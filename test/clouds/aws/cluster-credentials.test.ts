@@ -5,7 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vit
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
 import { createClusterCredentials, shareCredentials } from "#clouds/aws/cluster-credentials.ts";
 import { AwsCloudConfig } from "#clouds/aws/config.ts";
-import { buildSessionPolicy, SESSION_PURPOSES } from "#clouds/aws/session-policy.ts";
+import { buildSessionPolicy } from "#clouds/aws/session-policy.ts";
+import { SESSION_PURPOSES, type SessionPurpose } from "#clouds/aws/session-purpose.ts";
 import type { LoadCloudOptions } from "#clouds/provider.ts";
 import type { CredentialSource } from "#platforms/aws/role-credentials.ts";
 import { buildErrorAnswer, type Gate, openGate } from "#test/clouds/aws/gate.ts";
@@ -48,21 +49,44 @@ async function assumed(more: object, options: LoadCloudOptions): Promise<URLSear
   return count === 0 ? undefined : new URLSearchParams(sts.lastBody());
 }
 
-test.each(SESSION_PURPOSES.filter((purpose) => purpose !== "doctor"))(
-  "the function %s assumes its own role of the cluster, with its policy for this cluster",
-  async (functionName) => {
+const PURPOSES: readonly (readonly [functionName: string, purpose: SessionPurpose])[] = [
+  ["node", "node"],
+  ["node-lifecycle", "node-lifecycle"],
+  ["csr", "csr"],
+  ["service", "load-balancers"],
+  ["route", "routes"],
+  ["tagging", "tags"],
+  ["ec2-events", "ec2-events"],
+];
+
+test.each(PURPOSES)(
+  "the function %s assumes its own role of the cluster, with the policy for %s in this cluster",
+  async (functionName, purpose) => {
     const asked = await assumed({ roleArn: OWN, externalId: "tenant" }, { functionName });
     expect(asked?.get("RoleArn")).toBe(`arn:aws:iam::210987654321:role/tenants/${functionName}/ccm`);
     expect(asked?.get("ExternalId")).toBe("tenant");
-    expect(asked?.get("Policy")).toBe(
-      buildSessionPolicy({ ...aConfig({}), clusterName: "prod" }, functionName),
-    );
+    expect(asked?.get("Policy")).toBe(buildSessionPolicy({ ...aConfig({}), clusterName: "prod" }, purpose));
   },
 );
+
+test("every purpose is that of one function, except doctor's", () => {
+  const known = PURPOSES.map(([, purpose]) => purpose);
+  expect([...known, "doctor"].toSorted()).toEqual(SESSION_PURPOSES.toSorted());
+});
 
 test("a process in which all controllers run assumes the role of nodes for instances", async () => {
   const asked = await assumed({ roleArn: OWN }, {});
   expect(asked?.get("RoleArn")).toBe("arn:aws:iam::210987654321:role/tenants/node/ccm");
+});
+
+test("a process in which all controllers run assumes the role of the function route for routes", async () => {
+  const cloud = createAwsCloud(aConfig({ roleArn: OWN }), { clusterName: "prod" });
+  const question = { nodes: [], networks: ["10.0.0.0/16"], clusterCIDRs: ["10.0.0.0/16"] };
+  await cloud.capabilities?.["routes"]?.observe([question], buildCall());
+  await cloud.close();
+  const asked = new URLSearchParams(sts.lastBody());
+  expect(asked.get("RoleArn")).toBe("arn:aws:iam::210987654321:role/tenants/route/ccm");
+  expect(asked.get("Policy")).toBe(buildSessionPolicy({ ...aConfig({}), clusterName: "prod" }, "routes"));
 });
 
 test.each([

