@@ -55,7 +55,7 @@ export const digitalocean = defineCloudProvider({
     return digitalOceanLoadBalancerModel;
   },
   async describeLoadBalancer(service, state, settings) {
-    const { describeOnDigitalOcean } = await import("#clouds/digitalocean/load-balancers/describe.ts");
+    const { describeOnDigitalOcean } = await import("#clouds/digitalocean/load-balancers/model.ts");
     return describeOnDigitalOcean(service, state, settings);
   },
   async diagnose(config) {

@@ -25,7 +25,7 @@ export const keepalived = defineCloudProvider({
     return (await import("#clouds/keepalived/load-balancers/model.ts")).keepalivedModel;
   },
   async describeLoadBalancer(_, state) {
-    const { describeEntry } = await import("#clouds/keepalived/load-balancers/describe.ts");
+    const { describeEntry } = await import("#clouds/keepalived/load-balancers/model.ts");
     return describeEntry(state);
   },
 });

@@ -26,7 +26,7 @@ export const kubevip = defineCloudProvider({
     return (await import("#clouds/kubevip/load-balancers/model.ts")).kubeVipModel;
   },
   async describeLoadBalancer(service, state) {
-    const { describeAddresses } = await import("#clouds/kubevip/load-balancers/describe.ts");
+    const { describeAddresses } = await import("#clouds/kubevip/load-balancers/model.ts");
     return describeAddresses(service, state);
   },
 });

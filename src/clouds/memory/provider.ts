@@ -25,7 +25,7 @@ export const memory = defineCloudProvider({
     return (await import("#clouds/memory/load-balancers/model.ts")).memoryLoadBalancerModel;
   },
   async describeLoadBalancer(_, state) {
-    const { describeInMemory } = await import("#clouds/memory/load-balancers/describe.ts");
+    const { describeInMemory } = await import("#clouds/memory/load-balancers/model.ts");
     return describeInMemory(state);
   },
 });

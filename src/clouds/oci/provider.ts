@@ -54,7 +54,7 @@ export const oci = defineCloudProvider({
     return (await import("#clouds/oci/load-balancers/model.ts")).ociLoadBalancerModel;
   },
   async describeLoadBalancer(service, state, settings) {
-    const { describeOnOci } = await import("#clouds/oci/load-balancers/describe.ts");
+    const { describeOnOci } = await import("#clouds/oci/load-balancers/model.ts");
     return describeOnOci(service, state, settings);
   },
   async diagnose(config, options) {

@@ -61,7 +61,7 @@ export const rancher = defineCloudProvider({
     return (await import("#clouds/rancher/cattle/load-balancers/model.ts")).cattleLoadBalancerModel;
   },
   async describeLoadBalancer(_, state) {
-    const { describeOnCattle } = await import("#clouds/rancher/cattle/load-balancers/describe.ts");
+    const { describeOnCattle } = await import("#clouds/rancher/cattle/load-balancers/model.ts");
     return describeOnCattle(state);
   },
   async diagnose(config) {

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { KeepalivedCloudConfig } from "#clouds/keepalived/config.ts";
-import { describeEntry } from "#clouds/keepalived/load-balancers/describe.ts";
-import type { Observed } from "#clouds/keepalived/load-balancers/model.ts";
+import { describeEntry, type Observed } from "#clouds/keepalived/load-balancers/model.ts";
 import { keepalived } from "#clouds/keepalived/provider.ts";
 import { KubeVipCloudConfig } from "#clouds/kubevip/config.ts";
-import { describeAddresses } from "#clouds/kubevip/load-balancers/describe.ts";
+import { describeAddresses } from "#clouds/kubevip/load-balancers/model.ts";
 import { kubevip } from "#clouds/kubevip/provider.ts";
 import { loadCloud } from "#clouds/providers.ts";
 import { parseCloudConfig } from "#config/cloud-config.ts";

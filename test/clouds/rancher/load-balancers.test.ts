@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Capability } from "#clouds/cloud.ts";
-import { describeOnCattle } from "#clouds/rancher/cattle/load-balancers/describe.ts";
-import { cattleLoadBalancerModel as model } from "#clouds/rancher/cattle/load-balancers/model.ts";
+import {
+  describeOnCattle,
+  cattleLoadBalancerModel as model,
+} from "#clouds/rancher/cattle/load-balancers/model.ts";
 import { formatExternalName } from "#clouds/rancher/cattle/load-balancers/state.ts";
 import type {
   LoadBalancerAction,

@@ -1,3 +1,4 @@
+import type { DescribedLoadBalancer } from "#clouds/diagnosis.ts";
 import { parseProviderID } from "#clouds/digitalocean/droplet.ts";
 import { isDisowned, readDisowned } from "#clouds/digitalocean/load-balancers/annotations/table.ts";
 import type { LoadBalancer } from "#clouds/digitalocean/load-balancers/balancer.ts";
@@ -10,11 +11,17 @@ import {
 } from "#clouds/digitalocean/load-balancers/desired-state.ts";
 import { readKind } from "#clouds/digitalocean/load-balancers/eligible-targets.ts";
 import { orphanModel } from "#clouds/digitalocean/load-balancers/orphans/model.ts";
-import { findLoadBalancer, selectLoadBalancers } from "#clouds/digitalocean/load-balancers/ownership.ts";
+import {
+  classifyOwnership,
+  findLoadBalancer,
+  selectLoadBalancers,
+} from "#clouds/digitalocean/load-balancers/ownership.ts";
 import { planEnsure, planRemoval } from "#clouds/digitalocean/load-balancers/plan.ts";
 import { type DigitalOceanState, getConfiguration } from "#clouds/digitalocean/load-balancers/state.ts";
 import { formatCanonicalJson } from "#core/hash.ts";
 import type { LoadBalancerAction, LoadBalancerModel, TargetNode } from "#core/service/model.ts";
+import type { Service } from "#core/service/service.ts";
+import type { Settings } from "#core/settings.ts";
 
 /**
  * Returns the requests that keep a load balancer on the nodes while an annotation is rejected: missing
@@ -111,6 +118,25 @@ export const digitalOceanLoadBalancerModel: LoadBalancerModel = {
   getTarget: getTargetId,
 };
 
+/** Describes a Service's resources on DigitalOcean for people. */
+export function describeOnDigitalOcean(
+  service: Service,
+  observed: unknown,
+  settings: Settings,
+): DescribedLoadBalancer {
+  // The observation comes from our own capability, which has parsed the API's answers.
+  const { balancers } = observed as DigitalOceanState;
+  const owner = getConfiguration(settings);
+  const match = findLoadBalancer(service, balancers, owner);
+  if (balancers.length === 0) return { belongsTo: "none", lines: [] };
+  const lines = balancers.flatMap((balancer) => [
+    ...describeBalancer(balancer),
+    OWNERSHIP_LINES[classifyOwnership(balancer, service, owner)],
+  ]);
+  if (match.kind === "own") return { belongsTo: "service", lines };
+  return { belongsTo: match.kind === "none" ? "none" : "other", lines };
+}
+
 function getTargetId({ name, providerID }: TargetNode): string | undefined {
   if (!providerID) return `node/${name}`;
   const parsed = parseProviderID(providerID);
@@ -129,3 +155,25 @@ function removeTag(tag: string, balancer: LoadBalancer): LoadBalancer {
 function buildChange(action: string, target: string, dropletIds: readonly string[]): LoadBalancerAction[] {
   return dropletIds.length === 0 ? [] : [{ action, target, parameters: { dropletIds } }];
 }
+
+function describeBalancer(balancer: LoadBalancer): string[] {
+  const { id, name, type, status, network, network_stack: stack, region, ip, ipv6, tags } = balancer;
+  const at = [ip, ipv6].filter((each) => each !== "").join(" and ");
+  return [
+    `load balancer ${name} (${id}): ${type}, ${status}, ${network}, ${stack}, in ${region}`,
+    `at ${at === "" ? "no address yet" : at}`,
+    ...balancer.forwarding_rules.map((rule) => {
+      const certificate = rule.certificate_id === "" ? "" : `, certificate ${rule.certificate_id}`;
+      const passed = rule.tls_passthrough ? ", TLS passed through" : "";
+      return `rule ${rule.entry_protocol}:${rule.entry_port} to ${rule.target_protocol}:${rule.target_port}${certificate}${passed}`;
+    }),
+    `droplets: ${balancer.droplet_ids.length}`,
+    `tags: ${tags.join(", ") || "none"}`,
+  ];
+}
+
+const OWNERSHIP_LINES = {
+  service: "belongs to this Service by its name or tag",
+  cluster: "belongs to the cluster by its tag or by allow.loadBalancers",
+  other: "not proven to be the cluster's by anything that a tenant cannot write",
+} as const;

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { buildRange, isIn } from "#clouds/addresses/ranges.ts";
+import type { DescribedLoadBalancer } from "#clouds/diagnosis.ts";
 import type { ForwardMethod, KeepalivedCloudConfig } from "#clouds/keepalived/config.ts";
 import { Entry, isAnnounceable } from "#clouds/keepalived/load-balancers/vip-assignments.ts";
 import { canonicalizeIp, parseCidr } from "#core/cidr.ts";
@@ -83,6 +84,18 @@ export const keepalivedModel: LoadBalancerModel = {
     drop: ({ id }) => ({ action: "ReleaseAddress", target: id, parameters: {} }),
   },
 };
+
+/** Describes a Service's entry in the ConfigMap for people. */
+export function describeEntry(state: unknown): DescribedLoadBalancer {
+  const found = Observed.parse(state);
+  if (found.kind !== "ledger") return { belongsTo: "none", lines: [found.message] };
+  const { own, isShown, holder } = found;
+  const taken = holder === null ? [] : [`the requested address belongs to Service ${holder}`];
+  if (own === null) return { belongsTo: "none", lines: taken };
+  const method = own.forwardMethod ? `, ${own.forwardMethod}` : "";
+  const untold = isShown ? [] : ["keepalived does not get it: the data of the ConfigMap differs"];
+  return { belongsTo: "service", lines: [`address ${own.ip}${method}`, ...untold, ...taken] };
+}
 
 type FoundAssignments = Extract<Observed, { readonly kind: "ledger" }>;
 

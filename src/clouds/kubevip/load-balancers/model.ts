@@ -1,3 +1,4 @@
+import type { DescribedLoadBalancer } from "#clouds/diagnosis.ts";
 import type { KubeVipCloudConfig } from "#clouds/kubevip/config.ts";
 import {
   buildAddressRequest,
@@ -23,6 +24,7 @@ import {
   MAX_ADDRESSES,
   parseAddresses,
 } from "#clouds/kubevip/load-balancers/holders.ts";
+import { selectPool } from "#clouds/kubevip/load-balancers/pool.ts";
 import { canonicalizeIp } from "#core/cidr.ts";
 import type { Issue, LoadBalancerModel, LoadBalancerStep, ServiceEdit } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
@@ -65,6 +67,24 @@ export const kubeVipModel: LoadBalancerModel = {
   toIssue: (_action, { reason }, service) =>
     reason === undefined ? undefined : buildNoAddressIssue(reason, service),
 };
+
+/** Describes for people what kube-vip gets for a Service, and the pool of its addresses. */
+export function describeAddresses({ metadata, spec }: Service, state: unknown): DescribedLoadBalancer {
+  const { data, holders } = state as PoolState;
+  const { annotations = {}, namespace } = metadata;
+  const addresses = parseAddresses(annotations[ADDRESSES_ANNOTATION] ?? "") ?? [];
+  const by = isChosen(annotations) ? "chosen here" : "named by the Service's owner";
+  const interfaceName = annotations[INTERFACE_ANNOTATION];
+  const told = addresses.length === 0 ? [] : [`addresses: ${addresses.join(", ")}, ${by}`];
+  const announced = interfaceName === undefined ? [] : [`announced on ${interfaceName}`];
+  // Pools are not read for a Service that is being deleted.
+  const isAsked = spec.type === "LoadBalancer" && metadata.deletionTimestamp === undefined;
+  const pools = [describePool(data, namespace), `Services with an address: ${holders.length}`];
+  return {
+    belongsTo: addresses.length === 0 ? "none" : "service",
+    lines: [...told, ...announced, ...(isAsked ? pools : [])],
+  };
+}
 
 /** Keeps existing addresses, whatever set them, and checks that no other Service has them. */
 function keepAddresses(service: Service, { holders, data }: PoolState, settings: Settings): LoadBalancerStep {
@@ -239,4 +259,11 @@ function getAddressesText({ metadata }: Service): string {
 /** Returns the canonical address of the spec; undefined if it names none. */
 function getRequestedAddress({ spec }: Service): string | undefined {
   return spec.loadBalancerIP ? canonicalizeIp(spec.loadBalancerIP) : undefined;
+}
+
+function describePool(data: PoolState["data"], namespace: string): string {
+  if (data === null) return "the ConfigMap with the pools is missing";
+  const found = selectPool(data, namespace);
+  if (found.kind === "none") return `no pool for namespace ${namespace}, and no global pool`;
+  return found.kind === "pool" ? `pool: ${found.pool.key}` : `the pool cannot be read: ${found.message}`;
 }

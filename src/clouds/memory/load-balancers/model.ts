@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { DescribedLoadBalancer } from "#clouds/diagnosis.ts";
 import { formatCanonicalJson } from "#core/hash.ts";
 import type { LoadBalancerModel, LoadBalancerQuestion, LoadBalancerStep } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
@@ -67,6 +68,23 @@ export const memoryLoadBalancerModel: LoadBalancerModel = {
     },
   },
 };
+
+/** Describes a Service's load balancer in the memory cloud. */
+export function describeInMemory(state: unknown): DescribedLoadBalancer {
+  const found = MemoryLoadBalancer.nullable().parse(state);
+  if (found === null) return { belongsTo: "none", lines: [] };
+  const { hostname, listeners, targets } = found;
+  return {
+    belongsTo: "service",
+    lines: [
+      `load balancer at ${hostname}`,
+      ...listeners.map(
+        ({ protocol, port, nodePort }) => `listener ${protocol}:${port} to node port ${nodePort}`,
+      ),
+      `targets: ${targets.length}`,
+    ],
+  };
+}
 
 function ensure(
   desired: MemoryLoadBalancer,

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { DescribedLoadBalancer } from "#clouds/diagnosis.ts";
 import { getLoadBalancerKind } from "#clouds/oci/load-balancers/annotations/read-annotations.ts";
 import { findAnnotation, getReader, PREFIXES } from "#clouds/oci/load-balancers/annotations/table.ts";
 import { buildBackend, formatBackendKey } from "#clouds/oci/load-balancers/bodies.ts";
@@ -6,6 +7,7 @@ import { buildAction } from "#clouds/oci/load-balancers/changes.ts";
 import { getConfiguration } from "#clouds/oci/load-balancers/configuration.ts";
 import { readDesiredState, selectFamilies } from "#clouds/oci/load-balancers/desired-state/desired-state.ts";
 import { type DesiredPort, readPorts } from "#clouds/oci/load-balancers/desired-state/ports.ts";
+import { KINDS } from "#clouds/oci/load-balancers/names.ts";
 import { ociOrphanModel } from "#clouds/oci/load-balancers/orphans/model.ts";
 import { isOurs, wait, waitWhileBusy } from "#clouds/oci/load-balancers/phase.ts";
 import { plan } from "#clouds/oci/load-balancers/plan.ts";
@@ -118,6 +120,26 @@ export const ociLoadBalancerModel: LoadBalancerModel = {
   orphans: ociOrphanModel,
   getTarget: selectTarget,
 };
+
+/** Describes a Service's resources on OCI for people. */
+export function describeOnOci(
+  _service: Service,
+  state: unknown,
+  { cluster }: Settings,
+): DescribedLoadBalancer {
+  // The observation comes from our own capability, which has parsed OCI's answers.
+  const { found, several, groups } = state as OciState;
+  const isOurs = found.some(({ balancer }) => isOfCluster(balancer.freeformTags ?? undefined, cluster));
+  const isAny = found.length > 0 || several !== undefined;
+  return {
+    belongsTo: isOurs ? "service" : isAny ? "other" : "none",
+    lines: [
+      ...found.flatMap(describeBalancer),
+      ...(several === undefined ? [] : [`several of one name: ${several.join(", ")}`]),
+      ...groups.map(({ group, rules }) => `network security group ${group.id}: ${rules.length} rules`),
+    ],
+  };
+}
 
 /**
  * Returns as one text all that determines a Service's load balancer, except its targets and OCI's own values.
@@ -246,4 +268,20 @@ function buildBackendSetUpdate(
 ): Readonly<Record<string, unknown>> {
   const keptFields = Object.entries(set).filter(([key, value]) => key !== "name" && value !== null);
   return { ...Object.fromEntries(keptFields), backends };
+}
+
+function describeBalancer({ kind, balancer, isBusy, failure }: ObservedBalancer): readonly string[] {
+  const addresses = (balancer.ipAddresses ?? []).map(({ ipAddress }) => ipAddress);
+  const listeners = Object.entries(balancer.listeners ?? {});
+  const sets = Object.entries(balancer.backendSets ?? {});
+  return [
+    `${KINDS[kind]} ${balancer.id}, ${balancer.lifecycleState}, at ${addresses.join(", ") || "no address yet"}`,
+    ...listeners.map(
+      ([name, { protocol, port, defaultBackendSetName }]) =>
+        `listener ${name}: ${protocol}:${port} to ${defaultBackendSetName}`,
+    ),
+    ...sets.map(([name, { backends }]) => `backend set ${name}: ${(backends ?? []).length} backends`),
+    ...(isBusy ? ["a work request is not done"] : []),
+    ...(failure === undefined ? [] : [failure]),
+  ];
 }

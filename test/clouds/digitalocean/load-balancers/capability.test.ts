@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Capability } from "#clouds/cloud.ts";
-import { describeOnDigitalOcean } from "#clouds/digitalocean/load-balancers/describe.ts";
-import type { FakeAnswer } from "#emulators/digitalocean/answer.ts";
-import { buildErrorAnswer } from "#emulators/digitalocean/answer.ts";
+import { describeOnDigitalOcean } from "#clouds/digitalocean/load-balancers/model.ts";
+import { buildErrorAnswer, type FakeAnswer } from "#emulators/digitalocean/answer.ts";
 import { TOKEN } from "#emulators/digitalocean/names.ts";
 import { buildCall } from "#test/clouds/builders.ts";
 import {

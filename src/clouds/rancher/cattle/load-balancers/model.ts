@@ -1,3 +1,4 @@
+import type { DescribedLoadBalancer } from "#clouds/diagnosis.ts";
 import {
   Balancer,
   CattleState,
@@ -85,6 +86,22 @@ export const cattleLoadBalancerModel: LoadBalancerModel = {
   getTarget: ({ name, providerID }) =>
     providerID?.startsWith("rancher://") ? `${formatExternalName(name)} ${providerID}` : undefined,
 };
+
+/** Describes a Service's resources in a Rancher 1.x environment for people. */
+export function describeOnCattle(observed: unknown): DescribedLoadBalancer {
+  const { balancers, consumed } = CattleState.parse(observed);
+  if (balancers.length === 0) return { belongsTo: "none", lines: [] };
+  const lines = balancers.flatMap(({ id, name, state, addresses, portRules }) => [
+    `load balancer ${name} (${id}): ${state}`,
+    `at ${addresses.length === 0 ? "no address yet" : addresses.join(" and ")}`,
+    ...[
+      ...new Set(
+        portRules.map((rule) => `rule ${rule.protocol}:${rule.sourcePort} to node port ${rule.targetPort}`),
+      ),
+    ],
+  ]);
+  return { belongsTo: "service", lines: [...lines, `nodes: ${consumed.length}`] };
+}
 
 function buildCreate({ service }: LoadBalancerQuestion, { stackId, image }: CattleState): LoadBalancerStep {
   if (stackId === null) {

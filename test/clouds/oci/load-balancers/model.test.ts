@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { describeOnOci } from "#clouds/oci/load-balancers/describe.ts";
-import { toIssue } from "#clouds/oci/load-balancers/model.ts";
+import { describeOnOci, toIssue } from "#clouds/oci/load-balancers/model.ts";
 import type { OciState } from "#clouds/oci/load-balancers/state.ts";
 import { buildService, buildSettings, CLUSTER } from "#test/clouds/oci/load-balancers/service.ts";
 
