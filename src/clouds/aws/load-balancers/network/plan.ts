@@ -1,3 +1,5 @@
+import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
+import { getIdentity } from "#clouds/aws/load-balancers/configuration.ts";
 import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
 import { planBalancerCreation } from "#clouds/aws/load-balancers/network/balancer.ts";
 import { planChange } from "#clouds/aws/load-balancers/network/change.ts";
@@ -8,16 +10,27 @@ import {
   isOwnBalancer,
   type NetworkContext,
 } from "#clouds/aws/load-balancers/network/context.ts";
-import { readNetwork } from "#clouds/aws/load-balancers/network/desired-state.ts";
-import { planFrontendGroups } from "#clouds/aws/load-balancers/network/groups.ts";
-import { planRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
-import { planRemoval } from "#clouds/aws/load-balancers/network/remove.ts";
+import { listOwnPorts, readNetwork } from "#clouds/aws/load-balancers/network/desired-state.ts";
+import { listOwnGroups, planFrontendGroups } from "#clouds/aws/load-balancers/network/groups.ts";
+import { planRules, removeRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
 import { placeBalancer } from "#clouds/aws/load-balancers/network/subnets.ts";
-import { matchPorts, planTargetGroupCreation } from "#clouds/aws/load-balancers/network/target-groups.ts";
+import {
+  getTargetGroupArn,
+  listOwnTargetGroups,
+  matchPorts,
+  planTargetGroupCreation,
+} from "#clouds/aws/load-balancers/network/target-groups.ts";
 import { checkLabels, chooseTargets, getTargetRules } from "#clouds/aws/load-balancers/network/targets.ts";
 import { isNameForeign } from "#clouds/aws/load-balancers/ownership.ts";
 import type { PlanResult } from "#clouds/aws/load-balancers/types.ts";
-import type { Issue, LoadBalancerQuestion, LoadBalancerStep } from "#core/service/model.ts";
+import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
+import type {
+  Issue,
+  LoadBalancerAction,
+  LoadBalancerQuestion,
+  LoadBalancerStep,
+} from "#core/service/model.ts";
+import type { Service } from "#core/service/service.ts";
 
 /** Returns the next step for a Service's network load balancer. */
 export function planNetwork(
@@ -68,3 +81,47 @@ function planCreation(question: LoadBalancerQuestion, context: NetworkContext): 
 }
 
 const NO_RULES: PlanResult<readonly Issue[]> = { kind: "ready", value: [] };
+
+/**
+ * Removes everything that only this Service uses: the load balancer, then its target groups, rules on nodes,
+ * and groups. Shared resources stay until the audit finds them unused.
+ */
+function planRemoval(context: LoadBalancerContext, service: Service): LoadBalancerStep {
+  const { state, name, owner, configuration } = context;
+  // The uid belongs to another owner: no name derived from it is ours to read.
+  if (isNameForeign(state, owner, configuration)) return NOTHING_LEFT;
+  const balancer = isOwnBalancer(context) ? state.network?.loadBalancer : undefined;
+  if (state.network?.attributes?.["deletion_protection.enabled"] === "true" && balancer !== undefined)
+    return { kind: "refused", issue: buildProtectedIssue(balancer.LoadBalancerArn) };
+  const rules = removeRules(context, listOwnPorts(service));
+  const actions: LoadBalancerAction[] = [
+    ...(balancer === undefined
+      ? []
+      : [buildAction("elbv2:DeleteLoadBalancer", name, { LoadBalancerArn: balancer.LoadBalancerArn })]),
+    ...listOwnTargetGroups(context).map(({ group }) =>
+      buildAction("elbv2:DeleteTargetGroup", getTargetGroupArn(group), {
+        TargetGroupArn: getTargetGroupArn(group),
+      }),
+    ),
+    ...getActions(rules),
+  ];
+  const groups = planRemovedGroups(
+    { owner, identity: getIdentity(context.settings), groupIds: listOwnGroups(context) },
+    state.vpc,
+  );
+  const allActions = [...actions, ...getActions(groups)];
+  if (allActions.length > 0)
+    return buildActStep("Removing", "the network load balancer and its parts are deleted", allActions);
+  if (rules.kind === "refused") return rules;
+  if (groups.kind === "refused") return groups;
+  return NOTHING_LEFT;
+}
+
+const NOTHING_LEFT: LoadBalancerStep = { kind: "settled", ingress: [], warnings: [] };
+
+function buildProtectedIssue(arn: string | undefined): Issue {
+  return {
+    code: "DeletionProtected",
+    detail: `${arn} has deletion protection (attribute deletion_protection.enabled): disable it, or delete the load balancer manually`,
+  };
+}
