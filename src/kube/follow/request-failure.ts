@@ -72,3 +72,11 @@ export function toErrorFailure(error: unknown): RequestFailure {
   const answer = classifyFailure(error);
   return { ...createFailure(getAnswerCode(answer), answer.message), excess: error.excess };
 }
+
+/**
+ * Returns whether no server accepts connections: the next one may have another history, which may have passed ours
+ * by then.
+ */
+export function isServerAway({ code }: RequestFailure): boolean {
+  return code === "ConnectionRefused" || code === "ConnectFailed";
+}

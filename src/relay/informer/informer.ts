@@ -14,7 +14,8 @@ import { DEFAULT_BOUNDS, type FollowBounds } from "#kube/follow/bounds.ts";
 import type { Clock } from "#kube/follow/clock.ts";
 import { listByName } from "#kube/follow/list.ts";
 import { type ObjectKey, parseObjectKey } from "#kube/follow/object-key.ts";
-import { type WatchNote, watchResource } from "#kube/follow/watch.ts";
+import { watchResource } from "#kube/follow/watch.ts";
+import type { WatchNote } from "#kube/follow/watch-handler.ts";
 import type { WatchRateLimiter } from "#kube/follow/watch-rate-limiter.ts";
 import { refreshForever } from "#relay/informer/refresh.ts";
 

@@ -1,7 +1,7 @@
 import type { Counter, Histogram } from "prom-client";
 import type { ObjectReport, Report } from "#core/report.ts";
 import type { Watch } from "#core/watch.ts";
-import type { WatchNote } from "#kube/follow/watch.ts";
+import type { WatchNote } from "#kube/follow/watch-handler.ts";
 import { USAGE_KINDS } from "#relay/report/metric.ts";
 import type { RelayNote } from "#relay/report/relay-note.ts";
 

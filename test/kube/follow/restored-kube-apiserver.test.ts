@@ -4,7 +4,8 @@ import { type KubeApiserver, startKubeApiserver } from "#emulators/harness/kube-
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
-import { type WatchNote, watchResource } from "#kube/follow/watch.ts";
+import { watchResource } from "#kube/follow/watch.ts";
+import type { WatchNote } from "#kube/follow/watch-handler.ts";
 import { getConnectOptions } from "#test/access.ts";
 import { askForJson } from "#test/ask.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
-import { type WatchNote, watchResource } from "#kube/follow/watch.ts";
+import { watchResource } from "#kube/follow/watch.ts";
+import type { WatchNote } from "#kube/follow/watch-handler.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { WAIT } from "#test/wait-until-true.ts";
 

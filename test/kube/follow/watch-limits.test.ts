@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { DEFAULT_BOUNDS, type FollowBounds } from "#kube/follow/bounds.ts";
 import { pause } from "#kube/follow/clock.ts";
-import { type WatchNote, watchResource } from "#kube/follow/watch.ts";
+import { watchResource } from "#kube/follow/watch.ts";
+import type { WatchNote } from "#kube/follow/watch-handler.ts";
 import { createFakeApi, type FakeApi } from "#test/kube/apply/fake-api.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 

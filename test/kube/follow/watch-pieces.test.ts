@@ -2,7 +2,8 @@ import { afterEach, expect, test } from "vitest";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
-import { type WatchNote, watchResource } from "#kube/follow/watch.ts";
+import { watchResource } from "#kube/follow/watch.ts";
+import type { WatchNote } from "#kube/follow/watch-handler.ts";
 import { type Act, type ScriptedServer, startScriptedServer } from "#test/kube/client/scripted-server.ts";
 import { waitUntilTrue } from "#test/wait-until-true.ts";
 

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { UnreachableCode } from "#kube/client/errors.ts";
 import type { ObjectKey } from "#kube/follow/object-key.ts";
-import { type WatchNote, watchResource } from "#kube/follow/watch.ts";
+import { watchResource } from "#kube/follow/watch.ts";
+import type { WatchNote } from "#kube/follow/watch-handler.ts";
 import { buildStatus, createFakeApi, createUnreachable, type FakeApi } from "#test/kube/apply/fake-api.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 

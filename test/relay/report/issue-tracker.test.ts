@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { WatchNote } from "#kube/follow/watch.ts";
+import type { WatchNote } from "#kube/follow/watch-handler.ts";
 import { createIssueTracker } from "#relay/report/issue-tracker.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 

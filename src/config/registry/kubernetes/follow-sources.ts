@@ -7,7 +7,8 @@ import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { type Clock, pause, systemClock } from "#kube/follow/clock.ts";
 import { formatFullName } from "#kube/follow/object-key.ts";
-import { type WatchNote, watchResource } from "#kube/follow/watch.ts";
+import { watchResource } from "#kube/follow/watch.ts";
+import type { WatchNote } from "#kube/follow/watch-handler.ts";
 
 export interface FollowSourcesOptions extends FollowRegistryOptions {
   readonly home: string;
