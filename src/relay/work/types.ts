@@ -17,6 +17,11 @@ export interface ObjectIdentity extends ObjectName {
   readonly uid: string;
 }
 
+/** Reduces an object, or a version of it, to its identity. */
+export function toObjectIdentity({ namespace, name, uid }: ObjectIdentity): ObjectIdentity {
+  return namespace === undefined ? { name, uid } : { namespace, name, uid };
+}
+
 /** An object that may be sent. */
 export interface ReadyObject extends ObjectIdentity {
   readonly snapshot: ApiObject;
