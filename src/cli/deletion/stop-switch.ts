@@ -10,7 +10,7 @@ import { changeParameters, type ParameterWriter } from "#config/switch/change-pa
 import { createConfigMapSwitch } from "#config/switch/config-map.ts";
 import { followStops, type StopsFollower } from "#config/switch/follow-stops.ts";
 import { getDefaultSwitch, openSwitch } from "#config/switch/open-switch.ts";
-import type { StopSwitch } from "#config/switch/switch.ts";
+import type { StopSwitch } from "#config/switch/stops.ts";
 import type { Stop } from "#core/stop.ts";
 
 /** The flag that names the switch. */

@@ -5,9 +5,9 @@ import {
   formatStops,
   parseStops,
   type StopEntry,
+  type StopSwitch,
   StopSwitchError,
 } from "#config/switch/stops.ts";
-import type { StopSwitch } from "#config/switch/switch.ts";
 import type { ClusterWrite } from "#core/decision.ts";
 import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
 import { type ObjectRead, readObject, sendWrite } from "#kube/apply/requests.ts";

@@ -1,7 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { stopLines, UNREAD } from "#config/switch/stop-lines.ts";
-import { type StopEntry, StopSwitchError, type StopsRead, stopIn } from "#config/switch/stops.ts";
-import type { StopSwitch } from "#config/switch/switch.ts";
+import {
+  type StopEntry,
+  type StopSwitch,
+  StopSwitchError,
+  type StopsRead,
+  stopIn,
+} from "#config/switch/stops.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import { type Stop, selectTightestStop } from "#core/stop.ts";
 import { type Clock, pause, systemClock } from "#kube/follow/clock.ts";

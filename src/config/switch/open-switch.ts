@@ -6,8 +6,13 @@ import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import { parseSsmPath } from "#config/registry/ssm/ssm-registry.ts";
 import { type ChangeParameters, createSsmSwitch } from "#config/switch/ssm.ts";
 import { editStops } from "#config/switch/stop-lines.ts";
-import { formatStops, parseStops, type StopEntry, StopSwitchError } from "#config/switch/stops.ts";
-import type { StopSwitch } from "#config/switch/switch.ts";
+import {
+  formatStops,
+  parseStops,
+  type StopEntry,
+  type StopSwitch,
+  StopSwitchError,
+} from "#config/switch/stops.ts";
 import { getSystemCode } from "#kube/client/errors.ts";
 
 /**

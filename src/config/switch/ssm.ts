@@ -5,8 +5,13 @@ import {
   type ParameterStore,
   toParametersError,
 } from "#config/registry/ssm/parameter-store.ts";
-import { assumeStop, StopEntry, type StopName, StopSwitchError } from "#config/switch/stops.ts";
-import type { StopSwitch } from "#config/switch/switch.ts";
+import {
+  assumeStop,
+  StopEntry,
+  type StopName,
+  type StopSwitch,
+  StopSwitchError,
+} from "#config/switch/stops.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 import { StopKind } from "#core/stop.ts";
 

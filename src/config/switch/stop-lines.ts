@@ -1,11 +1,11 @@
 import {
   removeStop,
+  type StopChange,
   type StopEntry,
   StopSwitchError,
   type StopsRead,
   withStop,
 } from "#config/switch/stops.ts";
-import type { StopChange } from "#config/switch/switch.ts";
 
 /** The code before the first read. */
 export const UNREAD = "Unread";

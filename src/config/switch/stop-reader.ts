@@ -1,7 +1,6 @@
 import { readWith, selectStop } from "#config/switch/follow-stops.ts";
 import { stopLines } from "#config/switch/stop-lines.ts";
-import { StopSwitchError, type StopsRead } from "#config/switch/stops.ts";
-import type { StopSwitch } from "#config/switch/switch.ts";
+import { type StopSwitch, StopSwitchError, type StopsRead } from "#config/switch/stops.ts";
 import type { Stop } from "#core/stop.ts";
 
 export interface StopReaderOptions {

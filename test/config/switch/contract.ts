@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readStops } from "#config/switch/follow-stops.ts";
-import { type StopEntry, stopIn } from "#config/switch/stops.ts";
-import type { StopChange, StopSwitch } from "#config/switch/switch.ts";
+import { type StopChange, type StopEntry, type StopSwitch, stopIn } from "#config/switch/stops.ts";
 
 /** A stop switch that the test owns. */
 export interface OwnedSwitch {

@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { followStops } from "#config/switch/follow-stops.ts";
 import { createStopReader } from "#config/switch/stop-reader.ts";
-import type { StopEntry } from "#config/switch/stops.ts";
-import { StopSwitchError } from "#config/switch/stops.ts";
-import type { StopSwitch } from "#config/switch/switch.ts";
+import { type StopEntry, type StopSwitch, StopSwitchError } from "#config/switch/stops.ts";
 import { createManualClock } from "#test/kube/follow/manual-clock.ts";
 
 /** A switch in memory. */
