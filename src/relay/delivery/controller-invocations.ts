@@ -167,8 +167,7 @@ export function createControllerInvocations(options: ControllerInvocationsOption
     const { invocation, settlements } = delivery;
     health.recordEnd(invocation);
     running.delete(id);
-    if (invocation.kind === "report")
-      asksCloud = Object.keys(invocation.report.usage.cloud.calls).length > 0;
+    if (invocation.kind === "report") asksCloud = Object.keys(invocation.report.usage.cloud.calls).length > 0;
     permit.ended(toInvocationEnd(invocation, endedMs - startedMs));
     const conflicts = pending.settle(id, settlements, endedMs);
     for (const settlement of settlements)

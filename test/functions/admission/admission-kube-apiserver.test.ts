@@ -158,7 +158,10 @@ describeWithPart(
           : undefined;
       const { status, body } = await create({});
       fake.fault = undefined;
-      expect([status, JSON.parse(body).message]).toEqual([422, expect.stringContaining("cannot be created or changed")]);
+      expect([status, JSON.parse(body).message]).toEqual([
+        422,
+        expect.stringContaining("cannot be created or changed"),
+      ]);
       expect(body).not.toContain("4711");
     });
 

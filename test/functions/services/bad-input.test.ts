@@ -309,7 +309,9 @@ describeWithPart(
         await batch.create("inside", { [`${PREFIX}type`]: "nlb", [`${PREFIX}internal`]: "true" }),
       );
       for (let round = 0; round < 4; round += 1) await batch.invoke(names, cloud);
-      expect(await warningsOf("outside")).toContain("Tag a subnet with kubernetes.io/cluster/NAME, or name subnets by annotation.");
+      expect(await warningsOf("outside")).toContain(
+        "Tag a subnet with kubernetes.io/cluster/NAME, or name subnets by annotation.",
+      );
       expect(await batch.left(stored.get("outside") as Stored)).toEqual([]);
       expect(await hostnameOf("inside")).toBeDefined();
     });
