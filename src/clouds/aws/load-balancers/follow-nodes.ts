@@ -61,7 +61,7 @@ function planNetworkTargets(
   const registered = groups.flatMap(({ targets }) => targets.flatMap(({ Id }) => Id ?? []));
   const chosen = selectChoosable(nodes, readable, registered);
   if (chosen === undefined || groups.length === 0) return undefined;
-  const { ids } = chooseTargets(
+  const targets = chooseTargets(
     chosen,
     {
       labels: readable.annotations["target-node-labels"],
@@ -71,8 +71,10 @@ function planNetworkTargets(
     },
     context,
   );
-  // If no instance is shown, registered ones stay.
-  const deregistrations = ids.length === 0 ? [] : planTargetDeregistration(groups, ids);
+  const { ids, keptIds } = targets;
+  // The last target of a rejected Service stays.
+  const deregistrations =
+    ids.length === 0 && keptIds.length === 0 ? [] : planTargetDeregistration(groups, targets);
   return [...planTargetRegistration(groups, ids), ...deregistrations, ...spreadRules(ids, context)];
 }
 
@@ -89,7 +91,9 @@ function planClassicTargets({ service, nodes }: LoadBalancerQuestion, context: C
   if (chosen === undefined) return undefined;
   const narrowedContext: ClassicContext = { ...context, question: { ...context.question, nodes: chosen } };
   const instances = chooseInstances(narrowedContext, readable.annotations);
-  if ("code" in instances || instances.ids.length === 0) return undefined;
+  if ("code" in instances) return undefined;
+  // The last target of a rejected Service stays.
+  if (instances.ids.length === 0 && instances.keptIds.length === 0) return undefined;
   const rules = spreadNodeRules(
     {
       disabled: configuration.disableSecurityGroupIngress === true,
@@ -101,7 +105,7 @@ function planClassicTargets({ service, nodes }: LoadBalancerQuestion, context: C
     },
     state.vpc,
   );
-  return [...planInstances(state.classic, instances.ids), ...rules];
+  return [...planInstances(state.classic, instances), ...rules];
 }
 
 /**

@@ -78,8 +78,13 @@ export interface VpcState {
    * the Service's own, those in annotations and the configuration, and those on targets.
    */
   readonly groups: readonly SecurityGroupState[];
-  /** The cluster's instances of the given nodes, by id; an instance that is missing here is no target. */
+  /** The cluster's instances of the given nodes, by id; an instance that is missing here becomes no target. */
   readonly instances: Readonly<Record<string, TargetInstance>>;
+  /**
+   * Instances of the given nodes that AWS shows with another owner, or terminated and without any owner: they do
+   * not stay targets. AWS did not show the instances that are in neither list, or showed no owner of them.
+   */
+  readonly excludedInstanceIds?: readonly string[] | undefined;
 }
 
 /** A subnet of the VPC. */

@@ -76,6 +76,11 @@ export interface DesiredNodeRules extends ClusterIdentity {
   readonly disabled: boolean;
   /** Instances of the targets. */
   readonly instanceIds: readonly string[];
+  /**
+   * Whether AWS does not show some registered targets. Every group with rules of this load balancer then counts as
+   * theirs, and keeps the rules.
+   */
+  readonly hasHiddenTargets?: boolean;
   readonly openings: readonly Opening[];
   /**
    * Rules of this load balancer, by their description or by the group that they allow. Rules for health

@@ -6,7 +6,11 @@ import type { ClassicContext } from "#clouds/aws/load-balancers/classic/context.
 import type { ClassicDesiredState } from "#clouds/aws/load-balancers/classic/desired-state.ts";
 import { listOwnGroupIds } from "#clouds/aws/load-balancers/classic/groups.ts";
 import { planHealthCheck } from "#clouds/aws/load-balancers/classic/health-check.ts";
-import { chooseInstances, planInstances } from "#clouds/aws/load-balancers/classic/instances.ts";
+import {
+  chooseInstances,
+  type DesiredInstances,
+  planInstances,
+} from "#clouds/aws/load-balancers/classic/instances.ts";
 import { planListeners } from "#clouds/aws/load-balancers/classic/listeners.ts";
 import {
   planProxyProtocol,
@@ -41,9 +45,9 @@ export function changeClassic(change: ClassicChange, classic: ClassicLoadBalance
   const { state, owner, name, allow } = context;
   const instances = chooseInstances(context, desired.annotations);
   if ("code" in instances) return { kind: "refused", issue: instances };
-  const rules = planRules(change, classic, instances.ids);
+  const rules = planRules(change, classic, instances);
   if (rules.kind === "refused") return rules;
-  const pending = listParts(change, instances.ids).reduce(appendPart, {
+  const pending = listParts(change, instances).reduce(appendPart, {
     state: classic,
     actions: rules.kind === "act" ? [...rules.actions] : [],
   });
@@ -102,14 +106,14 @@ function appendPart(pending: PendingChange, part: ChangePart): PendingChange {
 /** Returns the parts of a load balancer in order; each one sees the results of the earlier ones. */
 function listParts(
   { context, desired, groupIds, subnets }: ClassicChange,
-  instanceIds: readonly string[],
+  instances: DesiredInstances,
 ): readonly ChangePart[] {
   const { annotations, listeners } = desired;
   const additionalTags = annotations["additional-resource-tags"] ?? {};
   const planMove: ChangePart = (state) =>
     subnets.kind === "ready" ? planSubnets(state, subnets.value, context.state.vpc).actions : [];
   return [
-    (state) => planInstances(state, instanceIds),
+    (state) => planInstances(state, instances),
     (state) => planListeners(state, listeners),
     (state) => planProxyProtocol(state, listeners, annotations["proxy-protocol"] !== undefined),
     (state) => planTlsPolicy(state, annotations["ssl-negotiation-policy"]),
@@ -131,7 +135,7 @@ function listParts(
 function planRules(
   { context, groupIds }: ClassicChange,
   { loadBalancer }: ClassicLoadBalancerState,
-  instanceIds: readonly string[],
+  { ids: instanceIds, keptIds }: DesiredInstances,
 ): ReturnType<typeof planNodeRules> {
   const ownGroupIds = listOwnGroupIds(context);
   const leaving = ownGroupIds.filter(
@@ -143,6 +147,7 @@ function planRules(
       clusterTag: context.owner.clusterTag,
       allow: context.allow,
       instanceIds,
+      hasHiddenTargets: keptIds.length > 0,
       openings: [...groupIds.slice(0, 1), ...leaving].map((id) => ({
         protocol: "-1",
         groupIds: [id],

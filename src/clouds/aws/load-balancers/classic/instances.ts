@@ -3,7 +3,7 @@ import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/rea
 import { hasLabels } from "#clouds/aws/load-balancers/annotations/readers.ts";
 import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
 import type { ClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
-import { getTargetInstanceId } from "#clouds/aws/load-balancers/select-target.ts";
+import { getTargetInstanceId, selectKeptTargets } from "#clouds/aws/load-balancers/select-target.ts";
 import type { ClassicLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import { splitIntoChunks } from "#core/chunks.ts";
 import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
@@ -11,6 +11,8 @@ import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
 /** The desired instances of a load balancer. */
 export interface DesiredInstances {
   readonly ids: readonly string[];
+  /** Registered instances that stay, although they are no desired instances. */
+  readonly keptIds: readonly string[];
   /** Names of nodes whose instances AWS does not show yet, or shows without the cluster's tag. */
   readonly awaitedNodes: readonly string[];
   readonly warnings: readonly Issue[];
@@ -31,17 +33,20 @@ export function chooseInstances(
     question.nodes.every(({ labels: nodeLabels }) => nodeLabels === undefined)
   )
     return buildLabelsUnknownIssue();
+  const selected: string[] = [];
   const ids = new Set<string>();
   const awaitedNodes: string[] = [];
   for (const node of question.nodes) {
     const id = getTargetInstanceId(node);
     if (id === undefined || !hasLabels(node.labels, labels)) continue;
+    selected.push(id);
     const instance = Object.hasOwn(state.vpc.instances, id) ? state.vpc.instances[id] : undefined;
     if (instance === undefined) awaitedNodes.push(node.name);
     else if (!ENDED_STATES.has(instance.state)) ids.add(id);
   }
-  if (ids.size <= MAX_INSTANCES) return { ids: [...ids].sort(), awaitedNodes, warnings: [] };
   const registered = listRegisteredInstances(state.classic);
+  const keptIds = selectKeptTargets({ registered, selected, chosen: [...ids] }, state.vpc);
+  if (ids.size <= MAX_INSTANCES) return { ids: [...ids].sort(), keptIds, awaitedNodes, warnings: [] };
   const ranked = [...ids]
     .sort()
     .toSorted((a, b) => rankInstance(a, registered) - rankInstance(b, registered));
@@ -51,18 +56,19 @@ export function chooseInstances(
     allowed: `at most ${MAX_INSTANCES} nodes; ${formatAnnotationName("target-node-labels")} chooses among them`,
     detail: `${MAX_INSTANCES} of ${ids.size} instances are targets`,
   };
-  return { ids: ranked.slice(0, MAX_INSTANCES).sort(), awaitedNodes, warnings: [tooMany] };
+  return { ids: ranked.slice(0, MAX_INSTANCES).sort(), keptIds, awaitedNodes, warnings: [tooMany] };
 }
 
-/** Registers missing instances, then deregisters those that are no longer targets. */
+/** Registers missing instances, then deregisters those that are neither desired nor kept. */
 export function planInstances(
   state: ClassicLoadBalancerState,
-  desiredIds: readonly string[],
+  { ids: desiredIds, keptIds }: Pick<DesiredInstances, "ids" | "keptIds">,
 ): readonly LoadBalancerAction[] {
   const name = state.loadBalancer.LoadBalancerName ?? "";
   const registered = listRegisteredInstances(state);
   const missing = desiredIds.filter((id) => !registered.has(id));
-  const surplus = [...registered].filter((id) => !desiredIds.includes(id)).sort();
+  const stayingIds = new Set([...desiredIds, ...keptIds]);
+  const surplus = [...registered].filter((id) => !stayingIds.has(id)).sort();
   return [
     ...splitIntoChunks(missing, CHUNK_SIZE).map((ids) =>
       buildAction("elb:RegisterInstancesWithLoadBalancer", name, {

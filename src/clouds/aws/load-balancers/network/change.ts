@@ -115,7 +115,7 @@ function planParts(
     families,
     sharedSecurityGroupId: getSharedGroupId(groups, resolved),
   };
-  const rules = planRules(targets.ids, trafficSource, resolved);
+  const rules = planRules(targets.ids, trafficSource, resolved, targets.keptIds.length > 0);
   const serving = selectServingGroups(matched, balancer, resolved);
   return {
     balancer,
@@ -127,7 +127,7 @@ function planParts(
     matched,
     serving,
     register: planTargetRegistration(serving, targets.ids),
-    deregister: planTargetDeregistration(serving, targets.ids),
+    deregister: planTargetDeregistration(serving, targets),
     rules,
     refused: [placement, planned, rules].find((part) => part.kind === "refused"),
   };

@@ -35,19 +35,20 @@ export interface TrafficSource {
 
 /**
  * Plans the rules for a load balancer on the nodes' security groups. The value lists the issues that prevent
- * rules on some nodes.
+ * rules on some nodes. `hasHiddenTargets`: as in `DesiredNodeRules`.
  */
 export function planRules(
   instanceIds: readonly string[],
   source: TrafficSource,
   context: NetworkContext,
+  hasHiddenTargets = false,
 ): PlanResult<readonly Issue[]> {
   const { sharedSecurityGroupId } = source;
   const openings =
     sharedSecurityGroupId === undefined
       ? buildOpenings(source, context)
       : buildSharedOpenings(sharedSecurityGroupId, context);
-  return plan(instanceIds, openings, context, context.desired.ownPorts);
+  return plan(instanceIds, openings, context, { ownPorts: context.desired.ownPorts, hasHiddenTargets });
 }
 
 /** Copies a load balancer's existing rules to those security groups of its nodes that lack them. */
@@ -83,20 +84,24 @@ export function removeRules(
   context: LoadBalancerContext,
   ownPorts: readonly number[],
 ): PlanResult<readonly Issue[]> {
-  return plan([], [], context, ownPorts);
+  return plan([], [], context, { ownPorts });
 }
 
 function plan(
   instanceIds: readonly string[],
   openings: readonly Opening[],
   { name, settings, configuration, state }: LoadBalancerContext,
-  ownPorts: readonly number[],
+  {
+    ownPorts,
+    hasHiddenTargets = false,
+  }: { readonly ownPorts: readonly number[]; readonly hasHiddenTargets?: boolean },
 ): PlanResult<readonly Issue[]> {
   return planNodeRules(
     {
       ...getIdentity(settings),
       disabled: configuration.disableSecurityGroupIngress === true,
       instanceIds,
+      hasHiddenTargets,
       openings,
       ownRules: {
         descriptions: [`${CLIENT_RULE}=${name}`, `${HEALTH_RULE}=${name}`],

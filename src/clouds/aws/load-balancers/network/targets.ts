@@ -7,7 +7,7 @@ import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts"
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import type { Families } from "#clouds/aws/load-balancers/network/ports.ts";
 import { getTargetGroupArn } from "#clouds/aws/load-balancers/network/target-groups.ts";
-import { getTargetInstanceId } from "#clouds/aws/load-balancers/select-target.ts";
+import { getTargetInstanceId, selectKeptTargets } from "#clouds/aws/load-balancers/select-target.ts";
 import type {
   AwsLoadBalancerState,
   TargetGroupState,
@@ -19,6 +19,8 @@ import type { Issue, LoadBalancerAction, TargetNode } from "#core/service/model.
 /** The desired targets of a load balancer. */
 export interface DesiredTargets {
   readonly ids: readonly string[];
+  /** Registered instances that stay where they are registered, although they are no desired targets. */
+  readonly keptIds: readonly string[];
   /**
    * Names of nodes whose instances may become targets later: not found, without the cluster's tag, pending, or
    * stopped.
@@ -60,10 +62,12 @@ export function chooseTargets(
   const registered = listRegisteredIds(state);
   const nodeWarnings: Issue[] = [];
   const awaitedNodes: string[] = [];
+  const selected: string[] = [];
   const candidates = new Map<string, TargetInstance>();
   for (const node of nodes) {
     const id = getTargetInstanceId(node);
     if (id === undefined || !hasLabels(node.labels, rules.labels)) continue;
+    selected.push(id);
     const instance = Object.hasOwn(state.vpc.instances, id) ? state.vpc.instances[id] : undefined;
     if (isAwaited(instance, registered.has(id))) awaitedNodes.push(node.name);
     if (instance === undefined || instance.state === "terminated") continue;
@@ -74,8 +78,9 @@ export function chooseTargets(
     if (instance.state === "running" || registered.has(id)) candidates.set(id, instance);
   }
   const ids = limitTargets(candidates, registered, rules, name);
+  const keptIds = selectKeptTargets({ registered, selected, chosen: ids }, state.vpc);
   const tooMany = ids.length < candidates.size ? [buildTooManyIssue(ids.length, candidates.size)] : [];
-  return { ids, awaitedNodes, warnings: [...nodeWarnings.slice(0, MAX_NODE_WARNINGS), ...tooMany] };
+  return { ids, keptIds, awaitedNodes, warnings: [...nodeWarnings.slice(0, MAX_NODE_WARNINGS), ...tooMany] };
 }
 
 /**
@@ -114,12 +119,12 @@ export function planTargetRegistration(
   });
 }
 
-/** Returns the actions that deregister instances that are not desired or have another port. */
+/** Returns the actions that deregister instances that are neither desired nor kept, or have another port. */
 export function planTargetDeregistration(
   groups: readonly TargetGroupState[],
-  ids: readonly string[],
+  { ids, keptIds }: Pick<DesiredTargets, "ids" | "keptIds">,
 ): readonly LoadBalancerAction[] {
-  const desiredIds: ReadonlySet<string | undefined> = new Set(ids);
+  const desiredIds: ReadonlySet<string | undefined> = new Set([...ids, ...keptIds]);
   return groups.flatMap((group) => {
     const extra = group.targets.filter((each) => !desiredIds.has(each.Id) || !hasGroupPort(each, group));
     const TargetGroupArn = getTargetGroupArn(group.group);

@@ -2,7 +2,13 @@ import type { Instance } from "@aws-sdk/client-ec2";
 import type { Outcome } from "#clouds/aws/errors.ts";
 import { type Reader, readAllPages } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { TargetInstance } from "#clouds/aws/load-balancers/state.ts";
-import { type AwsCluster, checkResourceOwnership, hasLostOwner } from "#clouds/aws/ownership.ts";
+import {
+  type AwsCluster,
+  checkResourceOwnership,
+  hasAnotherOwner,
+  hasLostOwner,
+  type OwnershipFacts,
+} from "#clouds/aws/ownership.ts";
 import { ok } from "#clouds/outcome.ts";
 import { splitIntoChunks } from "#core/chunks.ts";
 
@@ -12,6 +18,8 @@ const MAX_VALUES = 200;
 /** Instances that may be targets, by id, and their VPC. */
 export interface TargetInstances {
   readonly instances: Readonly<Record<string, TargetInstance>>;
+  /** Ids of instances that AWS shows with another owner, or terminated and without any owner. */
+  readonly excludedIds: readonly string[];
   readonly vpc: string | undefined;
 }
 
@@ -27,19 +35,28 @@ export async function readTargetInstances(
   const found = await describeByIds(ids, read);
   if (found.kind === "fault") return found;
   const ownedInstances = found.value
-    .filter(({ VpcId: vpc, Tags: tags, State: state }) => {
-      const facts = { vpc, tags, isTerminated: state?.Name === "terminated" };
+    .filter((each) => {
+      const facts = toOwnershipFacts(each);
       return checkResourceOwnership(cluster, facts) === undefined && !hasLostOwner(cluster, facts);
     })
     .toSorted((a, b) => ((a.InstanceId ?? "") < (b.InstanceId ?? "") ? -1 : 1));
+  const excludedInstances = found.value.filter((each) => {
+    const facts = toOwnershipFacts(each);
+    return hasAnotherOwner(cluster, facts) || hasLostOwner(cluster, facts);
+  });
   return ok({
     instances: Object.fromEntries(
       ownedInstances.flatMap((instance) =>
         instance.InstanceId === undefined ? [] : [[instance.InstanceId, toTargetInstance(instance)]],
       ),
     ),
+    excludedIds: excludedInstances.flatMap(({ InstanceId: id }) => id ?? []).toSorted(),
     vpc: ownedInstances.find(({ VpcId: vpc }) => vpc !== undefined)?.VpcId,
   });
+}
+
+function toOwnershipFacts({ VpcId: vpc, Tags: tags, State: state }: Instance): OwnershipFacts {
+  return { vpc, tags, isTerminated: state?.Name === "terminated" };
 }
 
 /** Returns the instances that AWS shows, whatever their owner. */

@@ -188,9 +188,10 @@ async function findVpc(
 function buildVpcParts(
   groups: VpcState["groups"],
   subnets: VpcState["subnets"],
-  { instances }: TargetInstances,
+  { instances, excludedIds }: TargetInstances,
 ): Omit<VpcState, "id"> {
-  return { groups, subnets, instances };
+  const excluded = excludedIds.length === 0 ? {} : { excludedInstanceIds: excludedIds };
+  return { groups, subnets, instances, ...excluded };
 }
 
 /**

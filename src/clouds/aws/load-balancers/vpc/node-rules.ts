@@ -41,7 +41,7 @@ export const planNodeRules: PlanNodeRules = (desired, vpc) => {
   const { groupIds, warnings } = selectTargetGroups(desired, vpc);
   const rules = buildRules(desired.openings);
   const changes = selectNodeGroups(vpc, desired).map((state) =>
-    planRuleChange(state, groupIds, rules, desired.ownRules),
+    planRuleChange(state, groupIds, rules, desired),
   );
   // All groups get new rules first: traffic that moves from one rule to another is never blocked.
   const [first, ...more] = [...changes.flatMap(({ add }) => add), ...changes.flatMap(({ remove }) => remove)];
@@ -112,11 +112,12 @@ function planRuleChange(
   { group, ingress }: SecurityGroupState,
   groupIds: ReadonlySet<string>,
   rules: readonly Rule[],
-  ownRules: DesiredNodeRules["ownRules"],
+  { ownRules, hasHiddenTargets = false }: Pick<DesiredNodeRules, "ownRules" | "hasHiddenTargets">,
 ): Change {
   const id = group.GroupId ?? "";
   const actual = parsePermissions(ingress);
-  const desired = groupIds.has(id) ? alignRules(rules, actual) : [];
+  const isOfHidden = hasHiddenTargets && actual.some((rule) => isOwnRule(rule, ownRules, actual));
+  const desired = groupIds.has(id) || isOfHidden ? alignRules(rules, actual) : [];
   const missing = subtractRules(desired, actual);
   const surplus = subtractRules(actual, desired).filter((rule) => isOwnRule(rule, ownRules, actual));
   return {

@@ -500,6 +500,26 @@ test("added nodes are registered before removed ones are deregistered; terminate
   ]);
 });
 
+test.each([
+  ["some", ["i-1"]],
+  ["none", []],
+])("registered instances of listed nodes stay, with their rules, if AWS shows %s of them", (_, shown) => {
+  const { elb } = made({ nodes: ["i-1", "i-2"] });
+  elb.done.length = 0;
+  elb.instances = Object.fromEntries(Object.entries(elb.instances).filter(([id]) => shown.includes(id)));
+  const step = converge(elb, buildQuestion({ nodes: ["i-1", "i-2"] }));
+  expect(step).toMatchObject({ kind: "settled", awaits: { code: "TargetsAwaited" } });
+  expect(described(elb).loadBalancer?.Instances).toEqual([{ InstanceId: "i-1" }, { InstanceId: "i-2" }]);
+  expect(elb.done).toEqual([]);
+});
+
+test("the last registered instance is deregistered if AWS shows it as terminated", () => {
+  const { elb } = made({ nodes: ["i-1"] });
+  elb.instances = { "i-1": { state: "terminated", groupIds: ["sg-nodes"] } };
+  converge(elb, buildQuestion({ nodes: ["i-1"] }));
+  expect(described(elb).loadBalancer?.Instances).toEqual([]);
+});
+
 test("100 nodes take one call, and above AWS's maximum the registered nodes stay", () => {
   const ids = Array.from({ length: 1_100 }, (_, index) => `i-${String(index).padStart(5, "0")}`);
   const elb = createClassicWorld();

@@ -61,6 +61,59 @@ test("a stopping instance stays, as it may run again while its node exists", () 
 });
 
 test.each([
+  ["some", running(["i-1"])],
+  ["none", {}],
+])("registered instances of listed nodes stay, with their rules, if AWS shows %s of them", (_, shown) => {
+  const aws = createNetworkWorld({ instances: running(["i-1", "i-2"]) });
+  const asked = buildQuestion(buildService(), buildNodes("i-1", "i-2"));
+  converge(aws, asked);
+  const { ingress } = aws.vpc.groups.find(({ group }) => group.GroupId === "sg-nodes") ?? {};
+  expect(ingress).not.toEqual([]);
+  aws.vpc = { ...aws.vpc, instances: shown };
+  expect(converge(aws, asked)).toMatchObject({ kind: "settled", awaits: { code: "TargetsAwaited" } });
+  expect(observe(aws, asked).targetGroups[0]?.targets.map(({ Id }) => Id)).toEqual(["i-1", "i-2"]);
+  expect(aws.vpc.groups.find(({ group }) => group.GroupId === "sg-nodes")?.ingress).toEqual(ingress);
+});
+
+test("source ranges change on the nodes' group while AWS shows no instance", () => {
+  const aws = createNetworkWorld({ instances: running(["i-1"]) });
+  converge(aws, buildQuestion(buildService(), buildNodes("i-1")));
+  aws.vpc = { ...aws.vpc, instances: {} };
+  const narrowed = buildService({ loadBalancerSourceRanges: ["192.0.2.0/24"] });
+  converge(aws, buildQuestion(narrowed, buildNodes("i-1")));
+  const { ingress } = aws.vpc.groups.find(({ group }) => group.GroupId === "sg-nodes") ?? {};
+  const clients = ingress?.flatMap(({ FromPort, IpRanges = [] }) =>
+    IpRanges.flatMap(({ CidrIp, Description }) =>
+      FromPort === 30_080 && Description?.includes("/client=") ? [CidrIp] : [],
+    ),
+  );
+  expect(clients).toEqual(["192.0.2.0/24"]);
+});
+
+test("a registered instance stays while no instance of the nodes can replace it", () => {
+  const aws = createNetworkWorld({ instances: running(["i-1"]) });
+  converge(aws, buildQuestion(buildService(), buildNodes("i-1")));
+  const asked = buildQuestion(buildService(), buildNodes("i-new"));
+  expect(converge(aws, asked)).toMatchObject({ kind: "settled" });
+  expect(observe(aws, asked).targetGroups[0]?.targets.map(({ Id }) => Id)).toEqual(["i-1"]);
+  aws.vpc = { ...aws.vpc, instances: running(["i-1", "i-new"]) };
+  converge(aws, asked);
+  expect(observe(aws, asked).targetGroups[0]?.targets.map(({ Id }) => Id)).toEqual(["i-new"]);
+});
+
+test.each([
+  ["shows it as terminated", { instances: { "i-1": buildInstance({ state: "terminated" }) } }],
+  ["shows it with another owner", { instances: {}, excludedInstanceIds: ["i-1"] }],
+])("the last registered instance is deregistered if AWS %s", (_, shown) => {
+  const aws = createNetworkWorld({ instances: running(["i-1"]) });
+  const asked = buildQuestion(buildService(), buildNodes("i-1"));
+  converge(aws, asked);
+  aws.vpc = { ...aws.vpc, ...shown };
+  converge(aws, asked);
+  expect(observe(aws, asked).targetGroups[0]?.targets).toEqual([]);
+});
+
+test.each([
   ["is starting", "pending"],
   ["is stopped", "stopped"],
   ["is not shown, or lacks the tag", undefined],
