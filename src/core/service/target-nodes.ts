@@ -99,7 +99,11 @@ export const NODES_FOR_PROOF: StateReference = {
   counted: NODES,
   listed: {
     resource: NODES,
-    project: (node): ListedNode => ({ target: relatedNodes.project(node) as TargetNode | undefined }),
+    // A node that cannot be read is left out, so the list is incomplete: it may be eligible.
+    project: (node): ListedNode | undefined =>
+      Judged.safeParse(node).success
+        ? { target: relatedNodes.project(node) as TargetNode | undefined }
+        : undefined,
   } satisfies Pick<Related, "resource" | "project">,
 };
 

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { hashLabels } from "#core/service/state-annotation.ts";
-import { relatedNodes, selectTargetNodes } from "#core/service/target-nodes.ts";
+import {
+  NODES_FOR_PROOF,
+  readListedNodes,
+  relatedNodes,
+  selectTargetNodes,
+} from "#core/service/target-nodes.ts";
 import { buildRelated, buildService } from "#test/core/service/builders.ts";
 
 const EXCLUDE = "node.kubernetes.io/exclude-from-external-load-balancers";
@@ -55,6 +60,29 @@ describe("a node of load balancers", () => {
     ["ClusterIP", []],
   ] as const)("is read by a Service of type %s: %j", (type, reads) => {
     expect(relatedNodes.reads(buildService({ spec: { type } }))).toEqual(reads);
+  });
+});
+
+describe("the nodes that are listed as proof", () => {
+  const list = (...nodes: readonly unknown[]) =>
+    readListedNodes({
+      count: { kind: "count", count: nodes.length },
+      listed: {
+        kind: "list",
+        items: nodes.flatMap((each) => NODES_FOR_PROOF.listed?.project(each) ?? []),
+      },
+    });
+
+  test("are those that can be targets", () => {
+    const excluded = node({ metadata: { labels: { [EXCLUDE]: "" } } });
+    expect(list(node(), excluded)).toEqual({
+      kind: "nodes",
+      nodes: [{ name: "a", providerID: "aws:///a/i-1" }],
+    });
+  });
+
+  test("prove nothing if one cannot be read", () => {
+    expect(list(node(), node({ metadata: { labels: 7 } }))).toMatchObject({ kind: "unproven" });
   });
 });
 

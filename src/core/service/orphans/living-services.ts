@@ -99,13 +99,15 @@ function normalizeUid(uid: string): string {
 
 /**
  * Returns whether the event contains all existing Services: a Service missing from a list is not proven to be
- * gone.
+ * gone. Invalid and duplicate Services are not counted.
  */
 export function isServiceListComplete({
   related,
   count,
 }: Pick<DecisionContext, "related" | "count">): boolean {
-  return count?.kind === "count" && count.count === related[SERVICES.name]?.items.length;
+  const services = selectLivingServices(related);
+  if (services === undefined || count?.kind !== "count") return false;
+  return count.count === new Set(services.map(({ uid }) => uid)).size;
 }
 
 export const INCOMPLETE: Reason = {

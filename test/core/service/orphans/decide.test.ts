@@ -69,6 +69,24 @@ describe("a load balancer whose Service has another type, without our marks", ()
 });
 
 describe("a load balancer whose Service is gone", () => {
+  test.each<[string, readonly unknown[]]>([
+    ["an invalid Service", [{ key: "default/other", uid: "other", isPlain: false }]],
+    [
+      "the same Service twice",
+      [
+        { key: "default/lives", uid: formatUid("lives") },
+        { key: "default/lives", uid: formatUid("lives") },
+      ],
+    ],
+  ])("stays unmarked if %s fills the place of a missing one in the event", async (_, more) => {
+    const world = orphaned();
+    const items = [{ key: "default/lives", uid: formatUid("lives") }, ...more];
+    const related = { services: { resourceVersion: "1", items } };
+    const count = { kind: "count", count: items.length } as const;
+    expect(because(await runPass(world, { related, count }))).toBe("retry ServicesIncomplete");
+    expect(done(world)).toEqual([]);
+  });
+
   test("is only reported by default", async () => {
     const world = orphaned(false);
     for (const minutes of [0, 10, 16, 60]) {

@@ -48,10 +48,12 @@ function audit(
   };
 }
 
+const SERVICES = ["b", "c"].map((name) => ({ key: `default/${name}`, uid: `uid-${name}` }));
+
 const context = (count: DecisionContext["count"] = { kind: "count", count: 2 }): DecisionContext => ({
   reason: "refresh",
   now: new Date(NOON_MS),
-  related: { services: { resourceVersion: "1", items: [{}, {}] } },
+  related: { services: { resourceVersion: "1", items: SERVICES } },
   settings: { ...DEFAULT_SETTINGS, cloud: { provider: "shelf" } },
   count,
 });
