@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
+import { AwsCloudConfig } from "#clouds/aws/config.ts";
 import { readTargetInstances } from "#clouds/aws/load-balancers/observe/instances.ts";
 import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
 import { ok } from "#clouds/outcome.ts";
 
 const OURS = [{ Key: "kubernetes.io/cluster/prod", Value: "owned" }];
 const THEIRS = [{ Key: "kubernetes.io/cluster/foreign", Value: "owned" }];
-const CLUSTER = { provider: "aws", vpc: "vpc-1", clusterTag: "prod" } as const;
+const CLUSTER = AwsCloudConfig.parse({ provider: "aws", vpc: "vpc-1", clusterTag: "prod" });
 
 /** Returns the kinds of the instance `i-1` that AWS shows so. */
 async function readOne(shown: Readonly<Record<string, unknown>> | undefined) {
