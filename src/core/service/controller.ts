@@ -133,7 +133,7 @@ function buildReservationRequest(
   const { question } = phase.desired;
   const amounts = measureReservation(question, answer.state, { model, settings });
   const isNew = amounts?.[LOAD_BALANCERS_KEY] !== undefined;
-  if (amounts === undefined || (isNew && phase.needsQuota === true)) return undefined;
+  if (amounts === undefined || (isNew && phase.withoutRoom !== undefined)) return undefined;
   if (model.planStep(question, answer.state, settings).kind !== "act") return undefined;
   const { uid, creationTimestamp: created } = object.metadata;
   return { uid, created, amounts };

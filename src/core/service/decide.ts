@@ -24,6 +24,7 @@ import {
   decidePhase,
   getClaimant,
   type Phase,
+  type WithoutRoom,
 } from "#core/service/phase.ts";
 import { removeLoadBalancer, rollBackCreation } from "#core/service/remove.ts";
 import type { Service } from "#core/service/service.ts";
@@ -58,8 +59,9 @@ export function decideService(service: Service, facts: ServiceFacts): Decision {
       return retry(reference, NODES_UNKNOWN, 5);
     case "stale-nodes":
       return retry(reference, NODES_STALE, 2);
-    case "no-turn":
-      return retryAtLimit(service, context);
+    case "over-limit":
+    case "unknown-services":
+      return retryWithoutRoom(service, phase, context);
     case "yielding":
       return retry(reference, YIELDED, YIELDED_SECONDS);
     case "rechecking":
@@ -87,16 +89,16 @@ type PhaseOf<Kind extends Phase["kind"]> = Extract<Phase, { readonly kind: Kind 
 /** Decides on a Service whose load balancer is wanted. */
 function decideWanted(
   service: Service,
-  { desired, needsQuota }: PhaseOf<"asking">,
+  { desired, withoutRoom }: PhaseOf<"asking">,
   facts: ServiceFacts,
 ): Decision {
   const { model, answer, observed, context } = facts;
   const { settings, now } = context;
-  if (needsQuota === true) {
+  if (withoutRoom !== undefined) {
     if (answer?.kind !== "observed") return retryUnanswered(service, answer, now, desired);
     // A load balancer that the cloud shows as the cluster's counts against the quota, whatever its creator.
     if (model.isVisible?.(desired.question, observed, settings) !== true)
-      return retryAtLimit(service, context);
+      return retryWithoutRoom(service, withoutRoom, context);
   }
   const lastTargetDecision = isLosingLastTarget(service, desired, model)
     ? keepLastTarget(service, model, context)
@@ -130,8 +132,9 @@ function decideLeaving(
   return removeLoadBalancer(service, step, { visibility, claimant });
 }
 
-/** The cluster has reached its limit of load balancers. */
-function retryAtLimit(service: Service, { settings }: DecisionContext): Decision {
+/** Without the other Services, nothing shows that the limit is reached: no Warning says so. */
+function retryWithoutRoom(service: Service, { kind }: WithoutRoom, { settings }: DecisionContext): Decision {
+  if (kind === "unknown-services") return retry(toReference(SERVICES, service), SERVICES_UNKNOWN, 5);
   const because = createLimitReason(limitLoadBalancers(settings.loadBalancers));
   return retry(toReference(SERVICES, service), because, 60, [LIMIT]);
 }
@@ -217,6 +220,10 @@ const TO_BE_RECHECKED: Reason = {
 const NODES_UNKNOWN: Reason = {
   code: "NodesUnknown",
   message: "the event came without the cluster's nodes",
+};
+const SERVICES_UNKNOWN: Reason = {
+  code: "ServicesUnknown",
+  message: "the event came without the cluster's other Services",
 };
 const NODES_STALE: Reason = {
   code: "NodesStale",

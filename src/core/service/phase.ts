@@ -36,11 +36,14 @@ export type Phase =
   | { readonly kind: "none" }
   /** It belongs to another controller. */
   | { readonly kind: "elsewhere" }
+  /** The event lacks the list of nodes. */
   | { readonly kind: "unknown-nodes" }
+  /** The event lacks the other Services, so it does not show whether the cluster has room for a load balancer. */
+  | { readonly kind: "unknown-services" }
   /** The nodes come from an older list than those applied last. */
   | { readonly kind: "stale-nodes" }
-  /** Other Services come first. */
-  | { readonly kind: "no-turn" }
+  /** The cluster has reached its limit of load balancers, and older Services come first. */
+  | { readonly kind: "over-limit" }
   /**
    * Its request is refused. `desired` is set if it has a load balancer whose targets may have changed: then
    * the cloud is asked.
@@ -68,11 +71,19 @@ export type Phase =
   /** The desired state was applied; the cloud is not asked. */
   | { readonly kind: "applied"; readonly desired: DesiredLoadBalancer }
   /**
-   * `needsQuota` is true when the cluster has used its quota: a visible load balancer stays, a new one is not created.
+   * `withoutRoom` is set if the cluster has reached its limit, or if that is unknown. A load balancer that the cloud
+   * shows then stays, and no new one is created.
    */
-  | { readonly kind: "asking"; readonly desired: DesiredLoadBalancer; readonly needsQuota?: boolean }
+  | {
+      readonly kind: "asking";
+      readonly desired: DesiredLoadBalancer;
+      readonly withoutRoom?: WithoutRoom | undefined;
+    }
   /** The Service needs no load balancer any more: its resources in the cloud are removed. */
   | { readonly kind: "leaving"; readonly question: LoadBalancerQuestion };
+
+/** The phases of a Service that may not get its first load balancer now. */
+export type WithoutRoom = { readonly kind: "over-limit" | "unknown-services" };
 
 /** The load balancer that a Service requests, and its hashes in the state annotation. */
 export interface DesiredLoadBalancer {
@@ -113,9 +124,10 @@ function decideDesiredPhase(service: Service, model: LoadBalancerModel, context:
   if (precheck?.kind === "refused")
     return decideRejectedPhase(question, precheck.issue, { model, annotation, nodes, context });
   if (precheck !== undefined) return precheck;
-  const isWithinQuota =
-    isNextForCreation(service, related, limitLoadBalancers(settings.loadBalancers), settings) === true;
-  if (!isWithinQuota && !isPossibleTakeover(service, model)) return { kind: "no-turn" };
+  const hasRoom = isNextForCreation(service, related, limitLoadBalancers(settings.loadBalancers), settings);
+  const withoutRoom: WithoutRoom | undefined =
+    hasRoom === true ? undefined : { kind: hasRoom === false ? "over-limit" : "unknown-services" };
+  if (withoutRoom !== undefined && !isPossibleTakeover(service, model)) return withoutRoom;
   const hashes = buildHashes(service, model, nodes, settings);
   if (annotation?.desired === hashes.desired && isGivenUp(annotation)) {
     if (annotation.state === "undoing")
@@ -132,7 +144,7 @@ function decideDesiredPhase(service: Service, model: LoadBalancerModel, context:
     annotation.ingress === hashOfIngress(getIngress(service));
   const needsFullCheck = isFullCheckDue(service, reason, now);
   const recheckSeconds = getSecondsUntilRecheck(annotation, now);
-  const asking: Phase = { kind: "asking", desired: { question, hashes, nodes }, needsQuota: !isWithinQuota };
+  const asking: Phase = { kind: "asking", desired: { question, hashes, nodes }, withoutRoom };
   // The state that another actor recorded as applied may be older than this actor's later changes.
   if (!isApplied || needsFullCheck || context.conflict?.hasWritten === true || recheckSeconds === 0)
     return asking;

@@ -78,6 +78,15 @@ describe("at the maximum number of load balancers", () => {
     ]);
   });
 
+  test("the Warning about the limit is not sent if the event lacks the other Services", async () => {
+    const unknown = buildContext({ related: { nodes: buildRelated()["nodes"] } });
+    for (const service of [buildService(), OF_STOCK]) {
+      const { shelf, decisions } = await converge(service, null, unknown, { shows: false });
+      expect(shelf).toBeNull();
+      expect(decisions).toMatchObject([{ kind: "retry", because: { code: "ServicesUnknown" }, events: [] }]);
+    }
+  });
+
   test("nothing is done while the cloud does not answer", async () => {
     const controller = await createController({ shows: true });
     expect(controller.buildQuestion(OF_STOCK, FULL)).toBeDefined();

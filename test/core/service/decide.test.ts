@@ -267,7 +267,7 @@ describe("the question about a Service", () => {
       "is not asked without a list of Services",
       buildService(),
       buildContext({ related: { nodes: buildRelated()["nodes"] } }),
-      "LoadBalancerLimit",
+      "ServicesUnknown",
     ],
     [
       "is not asked at the limit of load balancers",

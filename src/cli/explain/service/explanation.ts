@@ -177,7 +177,8 @@ type OtherCode =
   | "LoadBalancerLimit"
   | "NodesStale"
   | "NodesUnknown"
-  | "NotSupported";
+  | "NotSupported"
+  | "ServicesUnknown";
 
 const AGAIN = "none: it is retried automatically";
 
@@ -269,6 +270,7 @@ const REMEDIES: Readonly<Record<IssueCode | CapabilityErrorCode | OtherCode, str
     "delete a Service with a load balancer, or raise loadBalancers.max of the cluster's entry",
   NodesStale: AGAIN,
   NodesUnknown: AGAIN,
+  ServicesUnknown: AGAIN,
   NotSupported: "run the controller of that cloud's vendor for Services",
 };
 
