@@ -115,7 +115,9 @@ export function createAdaptiveConcurrency(platform: Breaker, random: () => numbe
     if (closedMs > 0) return closedMs;
     if (platform.isOpen() || own.isOpen() || inFlight < level) return 0;
     const heldMs = owed > 0 ? holdUntilMs - nowMs : 0;
-    return Math.max(0, heldMs, (triedMs ?? nowMs) + STEP_MS - nowMs);
+    // After an outage, older invocations may fill the level: its first step is timed from here.
+    triedMs ??= nowMs;
+    return Math.max(0, heldMs, triedMs + STEP_MS - nowMs);
   }
 
   function begin(isSlow: boolean, nowMs: number): FunctionPermit {

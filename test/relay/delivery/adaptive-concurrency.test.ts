@@ -217,6 +217,20 @@ describe("a lost answer", () => {
   });
 });
 
+test.each([refused("Denied"), UNREACHABLE])(
+  "a limit that was reset by $code rises while older invocations are in flight",
+  async (how) => {
+    const { clock, places, enter, end } = start();
+    enter();
+    await clock.advance(200);
+    const before = places.length;
+    end(how);
+    end(RAN);
+    await clock.advance(100);
+    expect(places.length).toBeGreaterThan(before - 2);
+  },
+);
+
 describe("two functions", () => {
   /**
    * One function is refused; returns what the other one gets meanwhile, and after the answer to a trial of
