@@ -57,6 +57,8 @@ export interface InFlight {
   readonly startedMs: number;
   /** Whether the versions in its report belong to a history that has ended. */
   readonly isOutdated: boolean;
+  /** Whether the object is sent for the first time since its deletion began. */
+  readonly isFirstAfterDeletion: boolean;
   /** Whether a related object has changed meanwhile. */
   readonly isRequeued: boolean;
   readonly next: Task | undefined;

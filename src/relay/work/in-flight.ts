@@ -8,7 +8,13 @@ import {
   type Task,
   type Work,
 } from "#relay/work/entry.ts";
-import { recordResync, retryResync, type WorkRules } from "#relay/work/resync.ts";
+import {
+  mergeResyncs,
+  planAfterFailedResync,
+  recordResync,
+  retryResync,
+  type WorkRules,
+} from "#relay/work/resync.ts";
 import { getWaitEnd } from "#relay/work/waits.ts";
 
 /** An entry whose object is in flight. */
@@ -38,19 +44,32 @@ export function startTask(
     sinceMs,
     startedMs: nowMs,
     isOutdated: false,
+    isFirstAfterDeletion: isNewDeletion(entry.history, task.snapshot),
     isRequeued: false,
     next,
   };
-  const isDeletion = task.snapshot.metadata.deletionTimestamp !== undefined;
-  return isDeletion
+  return phase.isFirstAfterDeletion
     ? { ...entry, phase, history: { ...entry.history, hasTriedDeletion: true } }
     : { ...entry, phase };
 }
 
-/** Returns the entry after a refused invocation: what was sent is due as if it had not been sent. */
+/**
+ * Returns the entry after a refused invocation: what was sent is due again, together with what was planned meanwhile.
+ */
 export function applyRefusal(entry: InFlightEntry): Entry {
-  const { task, next } = entry.phase;
-  return { ...entry, phase: createFreePhase(task.queue === "look" && next?.queue !== "work" ? task : next) };
+  const { phase, history } = entry;
+  const hasTriedDeletion = history.hasTriedDeletion && !phase.isFirstAfterDeletion;
+  return {
+    ...entry,
+    history: { ...history, hasTriedDeletion },
+    phase: createFreePhase(getTaskAfterRefusal(phase)),
+  };
+}
+
+/** The `next` of sent work is that work in its newest state, or undefined if the watch shows it as done. */
+function getTaskAfterRefusal({ task, next }: InFlight): Task | undefined {
+  if (task.queue === "work" || next?.queue === "work") return next;
+  return next === undefined ? task : mergeResyncs(task, next);
 }
 
 /** Returns the entry after a lost invocation, whose function may still be writing for `settleMs`. */
@@ -73,11 +92,11 @@ function applyResyncFailure(
 ): Entry {
   const { phase, history } = entry;
   const { dueMs } = getWaitEnd("failed", history.failedResyncs + 1, { fromMs, draw });
-  const next = phase.next ?? retryResync(sent, history, { dueMs, wait: "failed" }, rules);
+  const retry = retryResync(sent, history, { dueMs, wait: "failed" }, rules);
   return {
     ...entry,
     history: recordResync(history, phase.startedMs, true, rules),
-    phase: { ...phase, next },
+    phase: { ...phase, next: planAfterFailedResync(retry, phase.next) },
   };
 }
 

@@ -51,6 +51,29 @@ export function planRelatedResync(next: Resync | undefined, snapshot: ApiObject,
   return { ...next, dueMs, isForDrift: false };
 }
 
+/**
+ * Returns the resync in place of a sent one without a result and of the one that was planned meanwhile: complete if
+ * either is, at the earlier time.
+ */
+export function mergeResyncs(sent: Resync, planned: Resync): Resync {
+  const isComplete = sent.reason === "refresh" || planned.reason === "refresh";
+  return {
+    ...(sent.dueMs <= planned.dueMs ? sent : planned),
+    snapshot: planned.snapshot,
+    isForDrift: sent.isForDrift && planned.isForDrift,
+    reason: isComplete ? "refresh" : "watch",
+  };
+}
+
+/** Returns the next task after a failed resync: its retry, together with the resync that was planned meanwhile. */
+export function planAfterFailedResync(
+  retry: Resync | undefined,
+  planned: Task | undefined,
+): Task | undefined {
+  if (planned === undefined || retry === undefined) return planned ?? retry;
+  return planned.queue === "look" ? mergeResyncs(retry, planned) : planned;
+}
+
 /** Returns whether a fingerprint differs from the previous one and from what we wrote. */
 export function isDrift(
   fingerprint: string | undefined,

@@ -16,7 +16,13 @@ import {
   type InFlightEntry,
   type SettlementContext,
 } from "#relay/work/in-flight.ts";
-import { dropOwnDrift, recordResync, requeue, retryResync } from "#relay/work/resync.ts";
+import {
+  dropOwnDrift,
+  planAfterFailedResync,
+  recordResync,
+  requeue,
+  retryResync,
+} from "#relay/work/resync.ts";
 import type { Settlement } from "#relay/work/types.ts";
 import { getRetryEnd, getWaitEnd } from "#relay/work/waits.ts";
 
@@ -138,10 +144,11 @@ function applyResyncReport(
   const hasFailed = outcome === "retry";
   const { nowMs, draw, rules } = settling;
   const past = recordResync(entry.history, startedMs, hasFailed, rules);
-  if (!hasFailed || entry.phase.next !== undefined) return { ...entry, history: past };
+  const { next: planned } = entry.phase;
+  if (!hasFailed || planned?.queue === "work") return { ...entry, history: past };
   const { dueMs } = getRetryEnd(afterSeconds, entry.history.failedResyncs + 1, { fromMs: nowMs, draw });
   const next = retryResync(sent, entry.history, { dueMs, wait: "retry" }, rules);
-  return { ...entry, history: past, phase: replaceNext(entry.phase, next) };
+  return { ...entry, history: past, phase: replaceNext(entry.phase, planAfterFailedResync(next, planned)) };
 }
 
 /** A lasting state is checked again this soon after a change; after that the next report says when. */
