@@ -1,12 +1,18 @@
 import { describe, expect, test } from "vitest";
 import type { ApiObject } from "#core/watch.ts";
 import { createEntry, type Entry, isNewDeletion, type Resync, type Task } from "#relay/work/entry.ts";
-import { applyFailure, applyRefusal, type InFlightEntry, startTask } from "#relay/work/in-flight.ts";
+import {
+  applyFailure,
+  applyRefusal,
+  type InFlightEntry,
+  type SettlementContext,
+  startTask,
+} from "#relay/work/in-flight.ts";
 import { createResync, planDriftResync, requestResync } from "#relay/work/resync.ts";
 import { settleEntry } from "#relay/work/settle.ts";
 import { buildKey, buildNode, buildRetrySettlement, WAITING } from "#test/relay/work/pending-builders.ts";
 
-const SETTLING = {
+const SETTLING: SettlementContext = {
   nowMs: 1_000,
   draw: 0,
   rules: { resyncPolicy: { whenRelatedChange: true }, random: () => 0 },
