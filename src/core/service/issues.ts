@@ -96,6 +96,9 @@ export const ISSUES = {
   ElasticIPsOfOtherCount: buildMessageTemplate(
     '{field} ("{value}") must name one address for each subnet of the load balancer.',
   ),
+  AddressCountMismatch: buildMessageTemplate(
+    '{field} ("{value}") must name one address in the network of each subnet of the load balancer.',
+  ),
   BucketNotUsable: buildMessageTemplate(
     `{field} ("{value}") names a bucket that the load balancer may not write to, or that may not be used; allowed: what the cluster's operator allows. ${ASK_OPERATOR_SENTENCE}`,
   ),

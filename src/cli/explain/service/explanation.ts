@@ -222,6 +222,7 @@ const REMEDIES: Readonly<Record<IssueCode | CapabilityErrorCode | OtherCode, str
   CertificateNotUsable: ALLOW,
   ElasticIPsNotUsable: ALLOW,
   ElasticIPsOfOtherCount: "name one Elastic IP address for each subnet",
+  AddressCountMismatch: "name one address of each subnet's network",
   ReservedIPNotUsable:
     "give the address the free-form tag serverless-ccm-cluster with the cluster's name, and free it of what has it",
   SecretsNotRead: "terminate TLS in the cluster, such as at an ingress controller, and remove the annotation",

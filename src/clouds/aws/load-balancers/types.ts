@@ -38,8 +38,10 @@ export interface DesiredSubnets extends SubnetIdentity {
   /** Whether each must have an IPv6 network. */
   readonly dualStack: boolean;
 }
+/** A choice of subnets, which never needs actions. */
+export type SubnetChoice = Exclude<PlanResult<readonly SubnetState[]>, { readonly kind: "act" }>;
 /** Returns subnets in the order of the annotation, else by zone. */
-export type ChooseSubnets = (desired: DesiredSubnets, vpc: VpcState) => PlanResult<readonly SubnetState[]>;
+export type ChooseSubnets = (desired: DesiredSubnets, vpc: VpcState) => SubnetChoice;
 
 /** Allowed traffic: a protocol and ports from networks. */
 export interface Opening {

@@ -6,11 +6,12 @@ import { hasFrontendGroups } from "#clouds/aws/load-balancers/network/groups.ts"
 import { type Families, IPV4 } from "#clouds/aws/load-balancers/network/ports.ts";
 import { isAllowed } from "#clouds/aws/load-balancers/ownership.ts";
 import type { SubnetState } from "#clouds/aws/load-balancers/state.ts";
+import type { SubnetChoice } from "#clouds/aws/load-balancers/types.ts";
 import { chooseSubnets } from "#clouds/aws/load-balancers/vpc/choose-subnets.ts";
 import { parseIp } from "#core/ip.ts";
 import type { Issue } from "#core/service/model.ts";
 
-/** The placement of a load balancer: one subnet for each zone, and its fixed address if an annotation names one. */
+/** The placement of a load balancer: for each zone a subnet and, if an annotation names one, a fixed address. */
 export type Placement =
   | {
       readonly kind: "placed";
@@ -21,15 +22,18 @@ export type Placement =
     }
   | { readonly kind: "refused"; readonly issue: Issue };
 
-/** Chooses subnets, with both families if possible; a Service that only prefers dual stack accepts IPv4. */
-export function placeBalancer(context: NetworkContext, internal: boolean): Placement {
+/**
+ * Chooses the subnets and addresses of a load balancer. If a Service only prefers dual stack, IPv4 alone is the
+ * fallback.
+ */
+export function placeBalancer(context: NetworkContext, isInternal: boolean): Placement {
   const { desired, owner, state, configuration } = context;
   const { annotations, families } = desired;
   const choose = (dualStack: boolean) =>
     chooseSubnets(
       {
         named: annotations.subnets,
-        internal,
+        internal: isInternal,
         clusterTag: owner.clusterTag,
         dualStack,
         fallbackId: configuration.subnetID,
@@ -40,21 +44,24 @@ export function placeBalancer(context: NetworkContext, internal: boolean): Place
       },
       state.vpc,
     );
-  const isDual = families.loadBalancer === "dualstack";
-  const first = choose(isDual);
-  if (first.kind === "act") throw new Error("choosing subnets never changes the cloud");
-  const issue = first.kind === "refused" ? first.issue : checkSourceRanges(context);
-  if (issue === undefined && first.kind === "ready") return buildPlacement(first.value, families, context);
-  if (issue === undefined) throw new Error("a choice of subnets is ready or refused");
-  const refused = { kind: "refused", issue } as const;
-  if (!isDual || families.isRequired) return refused;
-  const second = choose(false);
-  return second.kind === "ready" ? buildPlacement(second.value, IPV4, context, [refused.issue]) : refused;
+  const isDualStack = families.loadBalancer === "dualstack";
+  const choice = checkChoice(choose(isDualStack));
+  if (choice.kind === "ready") return buildPlacement(choice.value, families, context);
+  if (!isDualStack || families.isRequired) return choice;
+  const ipv4Choice = choose(false);
+  return ipv4Choice.kind === "ready"
+    ? buildPlacement(ipv4Choice.value, IPV4, context, [choice.issue])
+    : choice;
+
+  function checkChoice(unchecked: SubnetChoice): SubnetChoice {
+    const issue = unchecked.kind === "ready" ? checkSourceRanges(context) : undefined;
+    return issue === undefined ? unchecked : { kind: "refused", issue };
+  }
 }
 
 /**
- * Checks source ranges. IPv6 traffic reaches IPv4 targets from the load balancer's own addresses, which
- * health checks need open. Only security groups of the load balancer itself can then restrict clients.
+ * Checks source ranges. IPv6 traffic reaches IPv4 targets from the load balancer's addresses, which health checks
+ * need open. So rules on nodes cannot restrict IPv6 clients; security groups of the load balancer can.
  */
 function checkSourceRanges(context: NetworkContext): Issue | undefined {
   const { families, sourceRanges } = context.desired;
@@ -79,14 +86,16 @@ function buildPlacement(
   const { desired } = context;
   const eips = desired.annotations["eip-allocations"];
   const addresses = desired.annotations["private-ipv4-addresses"];
-  const countIssue = checkCount("eip-allocations", eips) ?? checkCount("private-ipv4-addresses", addresses);
+  const countIssue =
+    checkCount("eip-allocations", "ElasticIPsOfOtherCount", eips) ??
+    checkCount("private-ipv4-addresses", "AddressCountMismatch", addresses);
   const issue = countIssue ?? checkElasticIps(context);
   if (issue !== undefined) return { kind: "refused", issue };
   const mappings: SubnetMapping[] = [];
   for (const [index, { subnet }] of subnets.entries()) {
     const address = addresses?.find((each) => isInNetwork(each, subnet.CidrBlock ?? ""));
     if (addresses !== undefined && address === undefined)
-      return { kind: "refused", issue: buildNotInSubnetIssue(subnet.CidrBlock) };
+      return { kind: "refused", issue: buildNotInSubnetIssue(subnet) };
     mappings.push({
       SubnetId: subnet.SubnetId,
       ...(eips === undefined ? {} : { AllocationId: eips[index] }),
@@ -97,24 +106,25 @@ function buildPlacement(
 
   function checkCount(
     suffix: "eip-allocations" | "private-ipv4-addresses",
+    code: "ElasticIPsOfOtherCount" | "AddressCountMismatch",
     list: readonly string[] | undefined,
   ): Issue | undefined {
     if (list === undefined || list.length === subnets.length) return undefined;
     return {
-      code: "ElasticIPsOfOtherCount",
+      code,
       field: formatAnnotationName(suffix),
       value: list.join(","),
-      allowed: `${subnets.length} of them, one for each subnet`,
+      allowed: `${subnets.length} addresses, one for each subnet`,
     };
   }
 
-  function buildNotInSubnetIssue(network: string | undefined): Issue {
+  function buildNotInSubnetIssue({ SubnetId: id }: SubnetState["subnet"]): Issue {
     return {
       code: "InvalidAnnotation",
       field: formatAnnotationName("private-ipv4-addresses"),
       value: addresses?.join(","),
       allowed: "one address of each subnet's network",
-      detail: `no address is in ${network}`,
+      detail: `no address is in subnet ${id}`,
     };
   }
 }
@@ -125,14 +135,15 @@ function isInNetwork(address: string, network: string): boolean {
   const [ip, base] = [parseIp(address), parseIp(start)];
   if (ip === undefined || base === undefined || ip.family !== base.family || !/^\d+$/.test(prefixLength))
     return false;
-  // A prefix longer than the address would give a negative number, and shift to the left.
-  const hostBits = BigInt(Math.max(0, (ip.family === 4 ? 32 : 128) - Number(prefixLength)));
-  return ip.value >> hostBits === base.value >> hostBits;
+  const hostBits = (ip.family === 4 ? 32 : 128) - Number(prefixLength);
+  if (hostBits < 0) return false;
+  return ip.value >> BigInt(hostBits) === base.value >> BigInt(hostBits);
 }
 
 /**
  * Returns why the Elastic IP addresses of the annotation cannot be used: an address is missing, is in use, or is
- * neither tagged as the cluster's nor allowed. Addresses that the load balancer already has are not checked.
+ * neither tagged as the cluster's nor allowed. Addresses that the load balancer already has are not checked. For an
+ * existing load balancer only the tag and the allow-list are, because it keeps the addresses of its zones.
  */
 function checkElasticIps({ desired, owner, state, configuration }: NetworkContext): Issue | undefined {
   const ids = desired.annotations["eip-allocations"] ?? [];
@@ -146,12 +157,14 @@ function checkElasticIps({ desired, owner, state, configuration }: NetworkContex
   const faults = ids.flatMap((id) => {
     if (attachedIds.has(id)) return [];
     const address = Object.hasOwn(addresses, id) ? addresses[id] : undefined;
-    if (!isAllowed("elasticIPs", { id, tags: address?.tags }, identity))
+    const isUsable = isAllowed("elasticIPs", { id, tags: address?.tags }, identity);
+    if (isUsable && network !== undefined) return [];
+    // A missing address has no tags, so this comes before the reason that names the tag.
+    if (address === undefined) return [`${id} is not in this region and account`];
+    if (!isUsable)
       return [
         `${id} is neither tagged kubernetes.io/cluster/${owner.clusterTag} nor in cloud.allow.elasticIPs`,
       ];
-    if (network !== undefined) return [];
-    if (address === undefined) return [`${id} is not in this region and account`];
     return address.isInUse ? [`${id} is in use`] : [];
   });
   if (faults.length === 0) return undefined;

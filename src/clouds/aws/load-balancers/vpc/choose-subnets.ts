@@ -5,7 +5,7 @@ import {
   type NamedResource,
 } from "#clouds/aws/load-balancers/ownership.ts";
 import type { SubnetState, VpcState } from "#clouds/aws/load-balancers/state.ts";
-import type { ChooseSubnets, DesiredSubnets, PlanResult } from "#clouds/aws/load-balancers/types.ts";
+import type { ChooseSubnets, DesiredSubnets, SubnetChoice } from "#clouds/aws/load-balancers/types.ts";
 
 /** The annotation that names subnets. */
 const FIELD = "service.beta.kubernetes.io/aws-load-balancer-subnets";
@@ -21,11 +21,7 @@ export const chooseSubnets: ChooseSubnets = (desired, vpc) => {
   return reject("IPFamilies", desired, "IPv4, unless each subnet has an IPv6 network", detail);
 };
 
-function chooseNamed(
-  text: string,
-  desired: DesiredSubnets,
-  vpc: VpcState,
-): PlanResult<readonly SubnetState[]> {
+function chooseNamed(text: string, desired: DesiredSubnets, vpc: VpcState): SubnetChoice {
   const names = text
     .split(",")
     .map((each) => each.trim())
@@ -58,7 +54,7 @@ function chooseNamed(
   return { kind: "ready", value: subnets };
 }
 
-function findSubnets(desired: DesiredSubnets, vpc: VpcState): PlanResult<readonly SubnetState[]> {
+function findSubnets(desired: DesiredSubnets, vpc: VpcState): SubnetChoice {
   const { clusterTag, internal, fallbackId } = desired;
   const eligibleSubnets = vpc.subnets.filter((each) => isEligibleSubnet(toNamedResource(each), desired));
   const candidates =
@@ -101,7 +97,7 @@ function reject(
   { named }: DesiredSubnets,
   allowed: string,
   detail?: string,
-): Extract<PlanResult<never>, { readonly kind: "refused" }> {
+): Extract<SubnetChoice, { readonly kind: "refused" }> {
   const field = named === undefined ? {} : { field: FIELD, value: named };
   return {
     kind: "refused",

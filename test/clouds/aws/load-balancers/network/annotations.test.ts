@@ -328,6 +328,12 @@ const REFUSALS: readonly Refusal[] = [
     "private-ipv4-addresses",
   ),
   refused(
+    "as many private addresses as there are no subnets",
+    { internal: "true", "private-ipv4-addresses": "10.0.1.9" },
+    "AddressCountMismatch",
+    "private-ipv4-addresses",
+  ),
+  refused(
     "private addresses outside the subnets",
     { internal: "true", "private-ipv4-addresses": "10.0.1.9,10.0.9.9" },
     "InvalidAnnotation",

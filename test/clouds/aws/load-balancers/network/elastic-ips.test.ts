@@ -63,6 +63,12 @@ test.each([
     /^eipalloc-2 is in use$/,
   ],
   [
+    "are missing, and are not allowed",
+    allow(),
+    {},
+    /^eipalloc-1 is not in this region .*; eipalloc-2 is not/,
+  ],
+  [
     "are missing",
     allow("eipalloc-*"),
     { "eipalloc-1": NOBODYS },

@@ -6,7 +6,12 @@ import { ok } from "#clouds/outcome.ts";
 
 const OURS = [{ Key: "kubernetes.io/cluster/prod", Value: "owned" }];
 const THEIRS = [{ Key: "kubernetes.io/cluster/foreign", Value: "owned" }];
-const CLUSTER = AwsCloudConfig.parse({ provider: "aws", region: "eu-central-1", vpc: "vpc-1", clusterTag: "prod" });
+const CLUSTER = AwsCloudConfig.parse({
+  provider: "aws",
+  region: "eu-central-1",
+  vpc: "vpc-1",
+  clusterTag: "prod",
+});
 
 /** Returns the kinds of the instance `i-1` that AWS shows so. */
 async function readOne(shown: Readonly<Record<string, unknown>> | undefined) {
