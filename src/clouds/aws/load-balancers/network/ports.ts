@@ -7,7 +7,7 @@ export interface DesiredPort {
   readonly port: number;
   readonly protocol: "TCP" | "UDP" | "TCP_UDP" | "TLS";
   readonly nodePort: number;
-  /** The protocol towards targets. */
+  /** The protocol between the load balancer and its targets. */
   readonly targetProtocol: "TCP" | "UDP" | "TCP_UDP" | "TLS";
   readonly certificate?: string | undefined;
   readonly policy?: string | undefined;
@@ -19,8 +19,8 @@ export type PortsResult =
   | { readonly kind: "refused"; readonly issue: Issue };
 
 /**
- * Reads the listeners from a Service's ports. TCP and UDP with one number are one listener if they share the
- * node port too.
+ * Reads the listeners from a Service's ports. TCP and UDP with one number are one listener if they share the node
+ * port and the listener has no TLS; otherwise the Service is refused.
  */
 export function readPorts({ spec }: Service, annotations: Annotations): PortsResult {
   const all = spec.ports ?? [];
@@ -38,8 +38,8 @@ export function readPorts({ spec }: Service, annotations: Annotations): PortsRes
   if (byNumber.size > MAX_LISTENERS)
     return reject("TooManyPorts", String(byNumber.size), `at most ${MAX_LISTENERS} ports`);
   const ports: DesiredPort[] = [];
-  for (const portsOfNumber of byNumber.values()) {
-    const read = buildDesiredPort(portsOfNumber, annotations);
+  for (const portsWithNumber of byNumber.values()) {
+    const read = buildDesiredPort(portsWithNumber, annotations);
     if ("code" in read) return { kind: "refused", issue: read };
     ports.push(read);
   }
@@ -79,8 +79,9 @@ function buildMixedIssue(port: number, isTls: boolean): Issue {
     field: "spec.ports",
     value: String(port),
     allowed: isTls
-      ? "one protocol for a port that ends TLS: a network load balancer has one listener for each port number"
+      ? "one protocol for a port with TLS termination"
       : "one protocol for each port number, or TCP and UDP with the same nodePort",
+    detail: "a network load balancer has one listener for each port number",
   };
 }
 
@@ -89,7 +90,8 @@ function buildNoNodePortIssue({ port }: ServicePort): Issue {
     code: "NoNodePort",
     field: "spec.ports",
     value: String(port),
-    allowed: "a port with a nodePort; this one is skipped",
+    allowed: "a port with a nodePort",
+    detail: "the port is skipped",
   };
 }
 
@@ -105,13 +107,14 @@ export interface Families {
   readonly isRequired: boolean;
 }
 
-/** Selects the families of a Service; a cluster with one family has one, whatever the policy says. */
+/** Selects the families of a Service. In a single-stack cluster it has one, whatever its policy says. */
 export function selectFamilies({ spec }: Service): Families {
   const families = spec.ipFamilies ?? [];
   if (!families.includes("IPv6")) return IPV4;
   return {
     loadBalancer: "dualstack",
     targets: families[0] === "IPv6" ? "ipv6" : "ipv4",
+    // IPv4 targets cannot replace IPv6 ones.
     isRequired: spec.ipFamilyPolicy !== "PreferDualStack" || families[0] === "IPv6",
   };
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { TargetDescription } from "@aws-sdk/client-elastic-load-balancing-v2";
+import type { TargetDescription, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import { hasLabels, type TargetNodeLabels } from "#clouds/aws/load-balancers/annotations/readers.ts";
@@ -22,14 +22,14 @@ export interface DesiredTargets {
   /** Registered instances that stay where they are registered, although they are no desired targets. */
   readonly keptIds: readonly string[];
   /**
-   * Names of nodes whose instances may become targets later: not found, without the cluster's tag, pending, or
-   * stopped.
+   * Names of nodes whose instances may become targets later: not shown, without the cluster's tag, or pending,
+   * stopping or stopped and not registered.
    */
   readonly awaitedNodes: readonly string[];
   readonly warnings: readonly Issue[];
 }
 
-/** Criteria, in addition to the nodes, that select targets. */
+/** What selects and limits targets, besides the nodes. */
 export interface TargetRules {
   /** Labels that a node must have. */
   readonly labels: TargetNodeLabels | undefined;
@@ -39,7 +39,7 @@ export interface TargetRules {
   readonly isAcrossZones: boolean;
 }
 
-/** Returns the target criteria of a Service whose annotations are valid. */
+/** Returns the target rules of a Service whose annotations are valid. */
 export function getTargetRules({ desired }: NetworkContext): TargetRules {
   return {
     labels: desired.annotations["target-node-labels"],
@@ -50,9 +50,9 @@ export function getTargetRules({ desired }: NetworkContext): TargetRules {
 }
 
 /**
- * Selects instances of nodes that can be targets now. AWS accepts only running ones. A stopped one stays
- * registered while its node exists, because it may start again. If there are more than AWS allows, registered
- * instances have priority, and each Service chooses a different subset.
+ * Selects instances of nodes that can be targets now. AWS accepts only running ones. A registered instance that does
+ * not run stays until it is terminated or its node is gone, because it may start again. If there are more than AWS
+ * allows, registered instances have priority, and each Service chooses a different subset.
  */
 export function chooseTargets(
   nodes: readonly TargetNode[],
@@ -84,15 +84,18 @@ export function chooseTargets(
 }
 
 /**
- * Returns whether an instance may become a target later. Undefined, which means not found or without the
- * cluster's tag, counts as awaited.
+ * Returns whether an instance may become a target later. An instance that AWS does not show, or that lacks the
+ * cluster's tag, is undefined and counts as awaited.
  */
 function isAwaited(instance: TargetInstance | undefined, isRegistered: boolean): boolean {
   if (instance === undefined) return true;
   return !isRegistered && (instance.state === "pending" || /^stopp(ing|ed)$/.test(instance.state));
 }
 
-/** Reports unknown labels: if they counted as missing, all targets would be removed. */
+/**
+ * Refuses to select by label if no node of the event has labels: if they counted as missing, all targets would be
+ * removed. In the event, a node without labels looks like one whose labels are unknown.
+ */
 export function checkLabels(nodes: readonly TargetNode[], { desired }: NetworkContext): Issue | undefined {
   const required = desired.annotations["target-node-labels"];
   if (required === undefined || nodes.length === 0 || nodes.some(({ labels }) => labels !== undefined))
@@ -109,10 +112,10 @@ export function planTargetRegistration(
   groups: readonly TargetGroupState[],
   ids: readonly string[],
 ): readonly LoadBalancerAction[] {
-  return groups.flatMap((group) => {
-    const registered = new Set(group.targets.filter((each) => hasGroupPort(each, group)).map(({ Id }) => Id));
-    const missing = ids.filter((id) => !registered.has(id)).map((Id) => ({ Id, Port: group.group.Port }));
-    const TargetGroupArn = getTargetGroupArn(group.group);
+  return groups.flatMap(({ group, targets }) => {
+    const registered = new Set(targets.filter((each) => isOnGroupPort(each, group)).map(({ Id }) => Id));
+    const missing = ids.filter((id) => !registered.has(id)).map((Id) => ({ Id, Port: group.Port }));
+    const TargetGroupArn = getTargetGroupArn(group);
     return splitIntoChunks(missing, CHUNK_SIZE).map((Targets) =>
       buildAction("elbv2:RegisterTargets", TargetGroupArn, { TargetGroupArn, Targets }),
     );
@@ -125,13 +128,13 @@ export function planTargetDeregistration(
   { ids, keptIds }: Pick<DesiredTargets, "ids" | "keptIds">,
 ): readonly LoadBalancerAction[] {
   const desiredIds: ReadonlySet<string | undefined> = new Set([...ids, ...keptIds]);
-  return groups.flatMap((group) => {
-    const extra = group.targets.filter((each) => !desiredIds.has(each.Id) || !hasGroupPort(each, group));
-    const TargetGroupArn = getTargetGroupArn(group.group);
-    return splitIntoChunks(extra, CHUNK_SIZE).map((targets) =>
+  return groups.flatMap(({ group, targets }) => {
+    const extra = targets.filter((each) => !desiredIds.has(each.Id) || !isOnGroupPort(each, group));
+    const TargetGroupArn = getTargetGroupArn(group);
+    return splitIntoChunks(extra, CHUNK_SIZE).map((chunk) =>
       buildAction("elbv2:DeregisterTargets", TargetGroupArn, {
         TargetGroupArn,
-        Targets: targets.map(({ Id, Port }) => ({ Id, ...(Port === undefined ? {} : { Port }) })),
+        Targets: chunk.map(({ Id, Port }) => ({ Id, ...(Port === undefined ? {} : { Port }) })),
       }),
     );
   });
@@ -156,7 +159,8 @@ const MAX_IN_GROUP = 1_000;
 /** The maximum number of warnings about single nodes. */
 const MAX_NODE_WARNINGS = 5;
 
-function hasGroupPort({ Port }: TargetDescription, { group }: TargetGroupState): boolean {
+/** A target without a port uses the group's. */
+function isOnGroupPort({ Port }: TargetDescription, group: TargetGroup): boolean {
   return Port === undefined || Port === group.Port;
 }
 
@@ -208,7 +212,7 @@ function buildTooManyIssue(chosen: number, total: number): Issue {
   return {
     code: "TooManyTargets",
     value: String(total),
-    allowed: "fewer nodes or fewer ports",
+    allowed: `at most ${chosen} instances`,
     detail: `${chosen} of ${total} instances are targets`,
   };
 }
