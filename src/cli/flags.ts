@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { addControllerFlags } from "#cli/settings/controller-flags.ts";
 import { addStockFlags } from "#cli/settings/stock-flags.ts";
+import { DEFAULT_CLUSTER_NAME } from "#core/contracts.ts";
 
 const ALLOWED_NETWORKS = "networks of internal API servers (default: $ALLOWED_NETWORKS)";
 
@@ -105,7 +106,7 @@ function addOneClusterFlags(command: Command): Command {
   return command
     .option("--cloud-provider <name>", "cloud of the cluster, such as aws; a wrong name is answered with all")
     .option("--cloud-config <file>", "YAML with the cloud's own keys, such as region and vpc")
-    .option("--cluster-name <name>", "name of the cluster", "kubernetes")
+    .option("--cluster-name <name>", "name of the cluster", DEFAULT_CLUSTER_NAME)
     .option("--kubeconfig <file>", "reaches the API server (default: $KUBECONFIG)")
     .option("--relay-kubeconfig <file>", "the relay's own identity (default: that of --kubeconfig)");
 }

@@ -109,3 +109,6 @@ export const ROUTE_EVENT_SOURCE = "route_controller";
  * controller.
  */
 export const TAGS_LABEL = "k8s.io/cloud-provider-aws";
+
+/** The name of a cluster for which none is configured: the stock controller's default of `--cluster-name`. */
+export const DEFAULT_CLUSTER_NAME = "kubernetes";

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { DEFAULT_CLUSTER_NAME } from "#core/contracts.ts";
 import { CONTROLLER_SETTINGS } from "#core/descriptors.ts";
 
 /**
@@ -24,7 +25,7 @@ export interface Settings extends ControllerSettings {
 
 /** The settings of an empty configuration. */
 export const DEFAULT_SETTINGS: Settings = {
-  cluster: "kubernetes",
+  cluster: DEFAULT_CLUSTER_NAME,
   cloud: { provider: "memory" },
   ...z.object(CONTROLLER_SETTINGS).parse({}),
 };

@@ -23,12 +23,12 @@ import { isNotFound } from "#clouds/oci/read-error.ts";
 import { findRegion, KNOWN_REGIONS } from "#clouds/oci/regions.ts";
 import { resolve, type Sources } from "#clouds/oci/resolve.ts";
 import { buildVisibilityProbe, findVisibilityProbe } from "#clouds/oci/visibility-probe.ts";
+import { DEFAULT_CLUSTER_NAME } from "#core/contracts.ts";
 import type { InstanceAnswer, VisibilityProbe } from "#core/instance.ts";
 import { findNearest } from "#core/nearest.ts";
 import type { Node } from "#core/node/node.ts";
 import { findDifference, readLocation } from "#core/node-lifecycle/location.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
-import { DEFAULT_SETTINGS } from "#core/settings.ts";
 
 /** Creates the cloud with the configured signing key; rejects without a usable one. */
 export async function loadOciCloud(config: OciCloudConfig, options: HttpCloudOptions = {}): Promise<Cloud> {
@@ -57,7 +57,7 @@ export function createOciCloud(
   const enter = createInvocationShares(apis);
   const sources = { inventory: createInventory(apis.iaas, now), config, maxListAgeMs, now };
   const primaries: KnownPrimaries = new Map();
-  const cluster = clusterName ?? DEFAULT_SETTINGS.cluster;
+  const cluster = clusterName ?? DEFAULT_CLUSTER_NAME;
   const cloud: Cloud = {
     provider: "oci",
     capabilities: {

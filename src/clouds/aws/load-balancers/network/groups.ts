@@ -10,6 +10,7 @@ import { isAllowed, isOwned } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Opening, PlanResult } from "#clouds/aws/load-balancers/types.ts";
 import { planFrontendGroup, planRemovedGroups } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import { isIPv6Network } from "#core/cidr.ts";
+import { DEFAULT_CLUSTER_NAME } from "#core/contracts.ts";
 import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
 
 /** The security groups attached to a load balancer. */
@@ -144,7 +145,8 @@ export function listOwnGroups(context: LoadBalancerContext): readonly string[] {
 }
 
 function formatGroupName({ owner, configuration }: LoadBalancerContext): string {
-  return formatManagedGroupName({ ...owner, clusterName: configuration.clusterName ?? "kubernetes" });
+  const { clusterName = DEFAULT_CLUSTER_NAME } = configuration;
+  return formatManagedGroupName({ ...owner, clusterName });
 }
 
 /** Builds the openings for listeners and for path MTU messages. */

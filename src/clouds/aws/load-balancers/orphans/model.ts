@@ -13,6 +13,7 @@ import type { AwsLoadBalancerState, Pairs } from "#clouds/aws/load-balancers/sta
 import { toTagList } from "#clouds/aws/load-balancers/tags.ts";
 import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import { splitIntoChunks } from "#core/chunks.ts";
+import { DEFAULT_CLUSTER_NAME } from "#core/contracts.ts";
 import type { Holding } from "#core/service/holdings.ts";
 import type {
   LoadBalancerAction,
@@ -55,7 +56,7 @@ export function createOrphanModel(removal: Removal): OrphanModel {
     planStep(holding, observed, settings) {
       // The observation comes from our own capability, which has parsed AWS's answers.
       const state = selectTagged(observed as AwsLoadBalancerState, holding, settings);
-      const { clusterName = "kubernetes" } = getConfiguration(settings);
+      const { clusterName = DEFAULT_CLUSTER_NAME } = getConfiguration(settings);
       const groupNames = new Set(state.vpc.groups.flatMap(({ group }) => group.GroupName ?? []));
       const service = restoreLastDigit(buildOrphanedService(holding), clusterName, groupNames);
       const question = { service, wanted: false, nodes: [] };
