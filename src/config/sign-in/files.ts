@@ -1,5 +1,5 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
-import { isPair } from "#config/sign-in/client-pair.ts";
 import { SignInError, type SignInSubject } from "#config/sign-in/error.ts";
 import type { ClientCertificate } from "#kube/client/connection.ts";
 import { getSystemCode } from "#kube/client/errors.ts";
@@ -93,6 +93,15 @@ export async function readPair(
     throw new SignInError("FileInvalid", about, what, certificateFile);
   }
   return { certificate, key };
+}
+
+/** Returns whether two PEM texts are a certificate and its key. */
+export function isPair(certificate: string, key: string): boolean {
+  try {
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
+  } catch {
+    return false;
+  }
 }
 
 /** Reads PEM whose label contains `label`. Rejects with `SignInError`. */

@@ -1,4 +1,5 @@
-import { isPair, readCertificateExpiry, readJwtExpiry } from "#config/sign-in/client-pair.ts";
+import { X509Certificate } from "node:crypto";
+import { isPair } from "#config/sign-in/files.ts";
 import type { TlsCredentials } from "#kube/client/connection.ts";
 import type { Reading } from "#platforms/keep-fresh.ts";
 import { parseToken } from "#platforms/secrets/parse-token.ts";
@@ -39,9 +40,24 @@ export function createPairReading(
     const todo = "put there PEM of both, or JSON with tls.crt and tls.key";
     throw new SecretError("SecretInvalid", `${where} holds no client certificate and its key; ${todo}`);
   }
-  const endsAt = readCertificateExpiry(certificate);
+  // In a chain, the first certificate is the client's own.
+  const endsAt = Date.parse(new X509Certificate(certificate).validTo);
   refuseEnded(`the certificate in ${where}`, endsAt, now);
   return { value: { tls: { clientCertificate: { certificate, key } } }, endsAt };
+}
+
+/**
+ * Returns the expiry in a token, in milliseconds since the epoch; undefined without one. Verifies nothing.
+ */
+export function readJwtExpiry(token: string): number | undefined {
+  const [, claims, signature] = token.split(".");
+  if (claims === undefined || signature === undefined) return undefined;
+  try {
+    const { exp } = JSON.parse(Buffer.from(claims, "base64url").toString("utf8"));
+    return typeof exp === "number" && Number.isFinite(exp) ? exp * 1_000 : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Throws `SecretError` if the value has expired: the API server would only answer 401. */

@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { isServerName } from "#config/cluster.ts";
-import { readJwtExpiry } from "#config/sign-in/client-pair.ts";
 import type { KubeconfigPower } from "#config/sign-in/kinds.ts";
-import { createPairReading, type Material, refuseEnded } from "#config/sign-in/material.ts";
+import { createPairReading, type Material, readJwtExpiry, refuseEnded } from "#config/sign-in/material.ts";
 import { isTooMuchYaml, parseYaml } from "#config/yaml-text.ts";
 import type { Reading } from "#platforms/keep-fresh.ts";
 import { formatReference, type SecretReference } from "#platforms/secrets/reference.ts";
