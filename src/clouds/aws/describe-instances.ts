@@ -1,4 +1,5 @@
 import type { Instance as Ec2Instance, Filter } from "@aws-sdk/client-ec2";
+import type { Ec2 } from "#clouds/aws/ec2.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
 import { type AwsCluster, listClusterTagKeys } from "#clouds/aws/ownership.ts";
 import type { Session } from "#clouds/aws/session.ts";
@@ -36,12 +37,15 @@ export interface Page extends Pick<Listing, "found" | "unnamed"> {
   readonly next: string | undefined;
 }
 
+/** The part of EC2 that a listing needs. */
+export type InstanceReader = Pick<Ec2, "describeInstances">;
+
 /**
  * Reads one page of DescribeInstances with filters. A page may be incomplete or empty although more instances
  * exist.
  */
 export async function describePage(
-  session: Session,
+  session: Session<InstanceReader>,
   filters: readonly Filter[],
   size: number,
   token?: string,
@@ -67,7 +71,7 @@ export async function describePage(
 
 /** Reads DescribeInstances with filters, page by page. */
 export async function describeInstances(
-  session: Session,
+  session: Session<InstanceReader>,
   filters: readonly Filter[],
 ): Promise<Outcome<Listing>> {
   const found: FoundInstance[] = [];

@@ -55,6 +55,26 @@ export function chooseInstance(
   return buildErrorResolution("Foreign", `${search}: instance ${foreign.id} is not the cluster's: ${reason}`);
 }
 
+/**
+ * Resolves a node that names its instance by id. `result` is what EC2 returned for the id: an instance, the
+ * answer that replaces it, or nothing.
+ */
+export function buildResolutionById(
+  node: Node,
+  id: string,
+  result: FoundInstance | Resolution | undefined,
+  ownership: Ownership,
+): Resolution {
+  const search = `node ${node.metadata.name}, looked for by instance id ${id}`;
+  if (result === undefined) return buildNotFound(`${search}: EC2 has no such instance`);
+  if ("kind" in result) return result;
+  if (wasOwned(node, result, ownership)) return { kind: "instance", found: result };
+  return (
+    chooseInstance([result], ownership, search) ??
+    buildNotFound(`${search}: it is terminated, and its owner is unknown`)
+  );
+}
+
 /** Whether an instance belongs to the cluster. */
 export function isClusterInstance(
   { instance }: Pick<FoundInstance, "instance">,

@@ -3,19 +3,20 @@ import {
   countFreeFilterValues,
   describeInstances,
   type FoundInstance,
+  type Listing,
   MAX_PAGES,
 } from "#clouds/aws/describe-instances.ts";
-import { toErrorAnswer } from "#clouds/aws/errors.ts";
+import { type Outcome, toErrorAnswer } from "#clouds/aws/errors.ts";
 import { resolveFargate } from "#clouds/aws/fargate.ts";
 import { type NodeMatcher, PRIVATE_DNS_NAME, selectMatchers } from "#clouds/aws/node-matchers.ts";
 import type { AwsCluster, Ownership } from "#clouds/aws/ownership.ts";
 import {
   buildErrorResolution,
   buildNotFound,
+  buildResolutionById,
   chooseInstance,
   type Resolution,
   type Resolutions,
-  wasOwned,
 } from "#clouds/aws/resolution.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { splitIntoChunks } from "#core/chunks.ts";
@@ -44,12 +45,23 @@ export interface Joining {
   readonly byName: number;
 }
 
+/**
+ * Resolves nodes that name their instances by id; `session` is the batch's own. Every node gets a resolution,
+ * and none is a foreign instance.
+ */
+export type ReadById = (
+  ids: ReadonlyMap<Node, string>,
+  session: Session,
+  ownership: Ownership,
+) => Promise<Resolutions>;
+
 /** Resolves each node of a batch; every node gets a resolution, and none is a foreign instance. */
 export async function resolve(
   nodes: readonly Node[],
   session: Session,
   cluster: AwsCluster,
   ahead?: LookAhead,
+  read = readById,
 ): Promise<Resolutions> {
   const invalidProviderIds = new Map<Node, Resolution>();
   const ids = new Map<Node, string>();
@@ -79,7 +91,7 @@ export async function resolve(
     }
   }
   const [byId, byAddress, byName] = await Promise.all([
-    resolveById(ids, session, cluster, ahead),
+    resolveById(ids, session, cluster, ahead, read),
     resolveFargate(addresses, session, cluster),
     resolveByName(namedNodes, session, cluster, ahead),
     ahead?.lookAtLaunches?.({ byID: ids.size, byName: namedNodes.length }, session, cluster),
@@ -110,54 +122,58 @@ function resolveDisputes(resolutions: Resolutions, guesses: ReadonlySet<Node>): 
   return corrected;
 }
 
-/**
- * Finds instances by id, 200 per request. The filter, unlike the parameter InstanceIds, skips unknown ids
- * instead of failing the request. It has no states, so that it finds terminated instances too.
- */
 async function resolveById(
   ids: ReadonlyMap<Node, string>,
   session: Session,
   ownership: Ownership,
   ahead: LookAhead | undefined,
+  read: ReadById,
 ): Promise<Resolutions> {
-  const byId = new Map<string, FoundInstance | Resolution>(ahead?.takeByID(ids.values()));
-  const sought = [...ids.values()].filter((id) => !byId.has(id));
-  await Promise.all(
-    splitIntoChunks(sought, countFreeFilterValues([])).map(async (chunk) => {
-      const listing = await describeInstances(session, [{ Name: "instance-id", Values: chunk }]);
-      if (listing.kind === "fault") {
-        for (const id of chunk) byId.set(id, { kind: "answer", answer: toErrorAnswer(listing.fault) });
-        return;
-      }
-      const { found, unnamed, isWhole } = listing.value;
-      for (const each of found) byId.set(each.id, each);
-      if (unnamed === 0 && isWhole) return;
-      const reason = isWhole ? "instances without an id" : `more pages than ${MAX_PAGES}`;
-      const incomplete = buildErrorResolution("Unavailable", `DescribeInstances: the answer holds ${reason}`);
-      for (const id of chunk) if (!byId.has(id)) byId.set(id, incomplete);
-    }),
-  );
+  const taken = ahead?.takeByID(ids.values()) ?? new Map<string, FoundInstance>();
+  const found = await read(new Map([...ids].filter(([, id]) => !taken.has(id))), session, ownership);
   const resolved = new Map(
-    [...ids].map(([node, id]) => [node, buildResolution(node, id, byId.get(id), ownership)]),
+    [...ids].map(([node, id]) => [
+      node,
+      found.get(node) ?? buildResolutionById(node, id, taken.get(id), ownership),
+    ]),
   );
   ahead?.keepByID(ids, resolved);
   return resolved;
 }
 
-function buildResolution(
-  node: Node,
-  id: string,
-  result: FoundInstance | Resolution | undefined,
-  ownership: Ownership,
-): Resolution {
-  const search = `node ${node.metadata.name}, looked for by instance id ${id}`;
-  if (result === undefined) return buildNotFound(`${search}: EC2 has no such instance`);
-  if ("kind" in result) return result;
-  if (wasOwned(node, result, ownership)) return { kind: "instance", found: result };
-  return (
-    chooseInstance([result], ownership, search) ??
-    buildNotFound(`${search}: it is terminated, and its owner is unknown`)
+/**
+ * Finds instances by id, 200 per request. The filter, unlike the parameter InstanceIds, skips unknown ids
+ * instead of failing the request. It has no states, so that it finds terminated instances too.
+ */
+export const readById: ReadById = async (ids, session, ownership) => {
+  const results = await Promise.all(
+    splitIntoChunks([...ids.values()], countFreeFilterValues([])).map(async (chunk) =>
+      groupById(chunk, await describeInstances(session, [{ Name: "instance-id", Values: chunk }])),
+    ),
   );
+  const byId = new Map(results.flatMap((each) => [...each]));
+  return new Map(
+    [...ids].map(([node, id]) => [node, buildResolutionById(node, id, byId.get(id), ownership)]),
+  );
+};
+
+/**
+ * Returns EC2's result for the requested ids; an id without a result does not exist. If the listing failed or
+ * is incomplete, an error replaces the missing results.
+ */
+export function groupById(
+  ids: readonly string[],
+  listing: Outcome<Listing>,
+): ReadonlyMap<string, FoundInstance | Resolution> {
+  const replaceMissing = (resolution: Resolution) => ids.map((id) => [id, resolution] as const);
+  if (listing.kind === "fault")
+    return new Map(replaceMissing({ kind: "answer", answer: toErrorAnswer(listing.fault) }));
+  const { found, unnamed, isWhole } = listing.value;
+  const byId = found.map((each) => [each.id, each] as const);
+  if (unnamed === 0 && isWhole) return new Map(byId);
+  const reason = isWhole ? "instances without an id" : `more pages than ${MAX_PAGES}`;
+  const incomplete = buildErrorResolution("Unavailable", `DescribeInstances: the answer holds ${reason}`);
+  return new Map<string, FoundInstance | Resolution>([...replaceMissing(incomplete), ...byId]);
 }
 
 /**
