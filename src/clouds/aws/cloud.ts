@@ -23,13 +23,13 @@ import {
   type Resolution,
   type Resolutions,
 } from "#clouds/aws/resolution.ts";
-import { type LookAhead, resolve } from "#clouds/aws/resolve.ts";
+import { type LookAhead, type ReadById, resolve } from "#clouds/aws/resolve.ts";
 import { createSession, type Session } from "#clouds/aws/session.ts";
 import { type SessionPurpose, selectPurpose } from "#clouds/aws/session-purpose.ts";
 import { createTopology } from "#clouds/aws/topology.ts";
 import { findVisibilityProbes } from "#clouds/aws/visibility-probe.ts";
-import { createZones } from "#clouds/aws/zones.ts";
-import type { Cloud, CloudCall } from "#clouds/cloud.ts";
+import { createZones, type Zones } from "#clouds/aws/zones.ts";
+import type { Cloud, CloudCall, InstancesResult } from "#clouds/cloud.ts";
 import { createLazyCapability } from "#clouds/lazy-capability.ts";
 import { type Sleep, sleepFor } from "#clouds/sleep.ts";
 import type { InstanceAnswer, VisibilityProbe } from "#core/instance.ts";
@@ -43,6 +43,8 @@ export interface AwsCloudOptions extends SessionOptions {
    */
   readonly clusterName?: string;
   readonly ec2?: Ec2;
+  /** Cached ids of zones, if several clusters of one principal share them; otherwise the cloud has its own. */
+  readonly zones?: Zones;
   readonly sleep?: Sleep;
   /** A monotonic clock in milliseconds. */
   readonly now?: () => number;
@@ -50,11 +52,22 @@ export interface AwsCloudOptions extends SessionOptions {
   readonly wallClock?: () => number;
 }
 
+/** A call of an AWS cloud whose look-ups by id may be made together with those of other clusters. */
+export interface AwsCloudCall extends CloudCall {
+  /** Replaces the batch's own requests for instances by id. */
+  readonly readById?: ReadById;
+}
+
+/** A cloud on AWS. */
+export interface AwsCloud extends Cloud {
+  instances(nodes: readonly Node[], call: AwsCloudCall): Promise<InstancesResult>;
+}
+
 /**
  * Creates the cloud of one AWS account and region. Instances need EC2's API only; load balancers, routes and
  * tags are loaded on demand. Budget and caches live as long as the returned object.
  */
-export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions = {}): Cloud {
+export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions = {}): AwsCloud {
   const { sleep = sleepFor, now = () => performance.now(), wallClock = Date.now } = options;
   const { clusterName } = options;
   const cluster: AwsCluster = { ...config, clusterName };
@@ -76,7 +89,7 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
   const budget = createBudget(now, buildQuotas(config.quotas));
   let lookAheads: Promise<SelectLookAhead> | undefined;
   const sources: LabelSources = {
-    zones: createZones(now),
+    zones: options.zones ?? createZones(now),
     topology: createTopology(config.topologyInstanceTypePattern, now),
     wallClock,
   };
@@ -138,19 +151,21 @@ export function createAwsCloud(config: AwsCloudConfig, options: AwsCloudOptions 
   };
 }
 
-type ResolveOptions = Pick<CloudCall, "control" | "labels"> & { readonly ahead: LookAhead | undefined };
+type ResolveOptions = Pick<AwsCloudCall, "control" | "labels" | "readById"> & {
+  readonly ahead: LookAhead | undefined;
+};
 
 async function resolveAnswers(
   nodes: readonly Node[],
   session: Session,
   cluster: AwsCluster,
   sources: LabelSources,
-  { control: isControlWanted, labels: selection, ahead }: ResolveOptions,
+  { control: isControlWanted, labels: selection, ahead, readById }: ResolveOptions,
 ): Promise<InstanceAnswer[]> {
   prefetchZoneIds(nodes, session, sources, selection);
   const answers = new Map<Node, InstanceAnswer>();
   const facts = new Map<Node, InstanceFacts>();
-  const resolutions = await resolve(nodes, session, cluster, ahead);
+  const resolutions = await resolve(nodes, session, cluster, ahead, readById);
   for (const [node, resolution] of resolutions) {
     if (resolution.kind === "answer") {
       answers.set(node, resolution.answer);
