@@ -1,5 +1,5 @@
 import type { Cloud } from "#clouds/cloud.ts";
-import { loadCloud } from "#clouds/providers.ts";
+import { createCloudLoader } from "#clouds/sharing-clouds.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
 import { createClusterObjects } from "#functions/parts/cluster-objects.ts";
@@ -37,6 +37,7 @@ export function keepForFunctions(
   });
   const clouds = createKeptPerCluster<Cloud>({ idleMs: IDLE_CLOUD_MS, discard: (cloud) => cloud.close() });
   const both = [transports, clouds];
+  const loadCloud = createCloudLoader();
   const api: FunctionResources["api"] = (cluster, role) =>
     transports.get(cluster, role, () => connect(cluster, role));
   return {
