@@ -8,7 +8,7 @@ import {
 import type { Ec2 } from "#clouds/aws/ec2.ts";
 import { type ApiState, answerRequest, createRequestIds } from "#emulators/ec2/api.ts";
 import { applyBehaviour, Behaviour, USUAL_SETTINGS } from "#emulators/ec2/behaviour.ts";
-import { createCallLog } from "#emulators/ec2/call-record.ts";
+import { type CallRecord, createCallLog } from "#emulators/ec2/call-record.ts";
 import { createInventory, type Inventory } from "#emulators/ec2/inventory.ts";
 import { createQuotaMeter } from "#emulators/ec2/quotas.ts";
 import { createSecurityTokens } from "#emulators/ec2/security-tokens.ts";
@@ -22,6 +22,8 @@ export interface InProcessEc2 {
   readonly inventory: Inventory;
   readonly ec2: Ec2;
   set(behaviour: Behaviour): void;
+  /** Returns the calls so far, oldest first. */
+  calls(): readonly CallRecord[];
 }
 
 export const REGION = "eu-central-1";
@@ -78,6 +80,7 @@ export function createInProcessEc2(clock: Clock, latencyMs: () => number): InPro
     set: (behaviour) => {
       state.settings = applyBehaviour(state.settings, Behaviour.parse(behaviour));
     },
+    calls: () => state.log.all(),
     ec2: {
       describeInstances: (request, abortSignal) =>
         client.send(new DescribeInstancesCommand(request), { abortSignal }),

@@ -18,6 +18,7 @@ const NOT_IN_TEST = [
   "test/cli/handover/handover.test.ts",
   "test/cli/demo/demo.test.ts",
   "test/clouds/*/run.test.ts",
+  "test/clouds/aws/shared-reads/outage.test.ts",
   "test/crash-consistency/**",
   "test/docs/tutorial.test.ts",
   "test/e2e/**",
