@@ -1,5 +1,6 @@
-import { createClusterCredentials, selectPurpose } from "#clouds/aws/cluster-credentials.ts";
+import { createClusterCredentials } from "#clouds/aws/cluster-credentials.ts";
 import type { AwsCloudConfig } from "#clouds/aws/config.ts";
+import { getFunctionName, selectPurpose } from "#clouds/aws/session-purpose.ts";
 import type { LoadCloudOptions } from "#clouds/provider.ts";
 import type { CredentialSource } from "#platforms/aws/role-credentials.ts";
 
@@ -30,8 +31,8 @@ export function createSharedCredentials(
   options: LoadCloudOptions,
   wallClock: () => number,
 ): CredentialSource | undefined {
-  const purpose = selectPurpose(options.functionName, "node");
-  const nameRole = (roleArn: string | undefined) => roleArn?.replaceAll("{function}", purpose);
+  const name = getFunctionName(selectPurpose(options.functionName, "node"));
+  const nameRole = (roleArn: string | undefined) => roleArn?.replaceAll("{function}", name);
   return createClusterCredentials(
     // The policy of this purpose names no cluster, and `none` would send no policy.
     { ...config, roleArn: nameRole(config.roleArn), sessionPolicy: "strict" },

@@ -83,6 +83,8 @@ export function createSharingLoader(loaderOptions: SharingLoaderOptions = {}): S
     return {
       ...cloud,
       async instances(nodes, call) {
+        // A cluster that is alone shares nothing, and its own calls may spend the whole quota.
+        if (group.clusters === 1) return cloud.instances(nodes, call);
         const { readById, getUsage, end } = reader.begin(call);
         try {
           const { answers, usage } = await cloud.instances(nodes, { ...call, readById });

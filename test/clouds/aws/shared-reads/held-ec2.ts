@@ -26,7 +26,11 @@ export interface HeldFleet {
   cloud(clusterTag: string, config?: Partial<AwsCloudConfig>, options?: LoadCloudOptions): Cloud;
 }
 
-export function createHeldFleet(world = new Ec2World()): HeldFleet {
+/**
+ * Creates a fleet in which each cluster has an idle neighbour of its principal, unless `hasNeighbours` is false: a
+ * cluster that is alone makes its own calls.
+ */
+export function createHeldFleet(world = new Ec2World(), hasNeighbours = true): HeldFleet {
   const calls: HeldCall[] = [];
   let isClosed = false;
   const sharedEc2: Ec2 = {
@@ -62,8 +66,10 @@ export function createHeldFleet(world = new Ec2World()): HeldFleet {
     world,
     calls,
     isClosed: () => isClosed,
-    cloud: (clusterTag, config = {}, options = {}) =>
-      load(buildConfig({ clusterTag, ...config }), { clusterName: clusterTag, ...options }),
+    cloud(clusterTag, config = {}, options = {}) {
+      if (hasNeighbours) load(buildConfig({ clusterTag: "neighbour", ...config }), options);
+      return load(buildConfig({ clusterTag, ...config }), { clusterName: clusterTag, ...options });
+    },
   };
 }
 

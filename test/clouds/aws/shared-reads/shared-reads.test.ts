@@ -163,6 +163,13 @@ describe("a batch that is aborted", () => {
   });
 });
 
+test("a cluster that is alone makes its own calls, within the whole quota", async () => {
+  const fleet = createHeldFleet(createWorld(), false);
+  const { answers } = await fleet.cloud("a").instances(nodes(5), buildCall());
+  expect(answers.map(formatAnswer)).toEqual([idOf(5)]);
+  expect([fleet.calls, fleet.world.count("DescribeInstances")]).toEqual([[], 1]);
+});
+
 describe("a cloud that is closed", () => {
   test("while it waits ends its look-ups as aborted, and leaves others alone", async () => {
     const fleet = createHeldFleet(createWorld());
@@ -184,7 +191,7 @@ describe("a cloud that is closed", () => {
   });
 
   test("closes the shared client if it is the last, once and for all", async () => {
-    const fleet = createHeldFleet(createWorld());
+    const fleet = createHeldFleet(createWorld(), false);
     const [a, b] = [fleet.cloud("a"), fleet.cloud("b")];
     await a.close();
     await a.close();
