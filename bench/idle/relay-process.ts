@@ -13,6 +13,7 @@ export interface RelayProcess {
 
 export interface RelayState {
   readonly readyClusters: number;
+  /** Objects of the node controller; other controllers follow the same nodes. */
   readonly objects: number;
   /** Objects that need work, or whose work is in progress. */
   readonly unfinished: number;
@@ -87,14 +88,17 @@ const TELL_MEMORY = `data:text/javascript,${encodeURIComponent(
 export function parseRelayState(metrics: string): RelayState {
   return {
     readyClusters: sumSamples(metrics, "serverless_ccm_cluster_ready"),
-    objects: sumSamples(metrics, "serverless_ccm_objects"),
+    objects: sumSamples(metrics, "serverless_ccm_objects", 'controller="cloud-node-controller"'),
     unfinished:
       sumSamples(metrics, "serverless_ccm_pending_objects") +
       sumSamples(metrics, "serverless_ccm_in_flight_objects"),
   };
 }
 
-function sumSamples(metrics: string, name: string): number {
-  const values = [...metrics.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, "gm"))];
-  return values.reduce((sum, [, value]) => sum + Number(value), 0);
+/** Adds up the samples of a metric, or those with this label. */
+function sumSamples(metrics: string, name: string, label = ""): number {
+  const values = [...metrics.matchAll(new RegExp(`^${name}(\\{.*\\})? (\\S+)$`, "gm"))];
+  return values
+    .filter(([, labels = ""]) => labels.includes(label))
+    .reduce((sum, [, , value]) => sum + Number(value), 0);
 }

@@ -30,8 +30,9 @@ describe("memory from /proc", () => {
 test("a relay's state is the sum over its clusters", () => {
   const metrics = [
     "# TYPE serverless_ccm_objects gauge",
-    'serverless_ccm_objects{cluster="a"} 50',
-    'serverless_ccm_objects{cluster="b"} 40',
+    'serverless_ccm_objects{cluster="a",controller="cloud-node-controller"} 50',
+    'serverless_ccm_objects{cluster="a",controller="cloud-node-lifecycle-controller"} 50',
+    'serverless_ccm_objects{cluster="b",controller="cloud-node-controller"} 40',
     'serverless_ccm_objects_total{cluster="a",outcome="changed"} 7',
     'serverless_ccm_cluster_ready{cluster="a"} 1',
     'serverless_ccm_cluster_ready{cluster="b"} 0',
