@@ -181,13 +181,15 @@ async function listInPasses(pass: ListPass): Promise<ListResult> {
 
   /** In a function of its own: waiting for senders must not retain a page. */
   async function readPage(): Promise<ListResult["failure"]> {
-    const page = await listPage(pass.transport, path, token, signal, { size, bounds });
+    const items: unknown[] = [];
+    const keep = (object: unknown): void => void items.push(object);
+    const page = await listPage(pass.transport, path, token, keep, signal, { size, bounds });
     if (signal.aborted) return DEADLINE;
     if (page.kind === "failed") return page;
     if (page.kind === "expired") return { code: "Expired", message: `the list of ${path} expired meanwhile` };
-    budget.spend(page.characters);
+    budget.spend(page.bytes);
     token = page.next;
-    for (const object of page.items) {
+    for (const object of items) {
       const wait = breathe();
       if (wait !== undefined) await wait;
       take(object);

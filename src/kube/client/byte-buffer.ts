@@ -10,6 +10,8 @@ export interface ByteBuffer {
   add(piece: Uint8Array): void;
   /** Returns all bytes and empties the buffer. */
   take(): Buffer;
+  /** Returns all bytes as they are held, without a copy, and empties the buffer. */
+  takeChunks(): Buffer<ArrayBuffer>[];
 }
 
 const SMALLEST_BLOCK_BYTES = 1_024;
@@ -21,15 +23,24 @@ const LARGEST_BLOCK_BYTES = 1024 * 1024;
  * read into, and cost a hundred bytes for one byte.
  */
 export function createGatheredBytes(): ByteBuffer {
-  let full: Buffer[] = [];
-  let block: Buffer = Buffer.alloc(0);
+  let full: Buffer<ArrayBuffer>[] = [];
+  let block: Buffer<ArrayBuffer> = Buffer.alloc(0);
   let used = 0;
   let length = 0;
 
   /** Not from Node's pool, which would be retained as a whole. */
-  function nextBlock(atLeast: number): Buffer {
+  function nextBlock(atLeast: number): Buffer<ArrayBuffer> {
     const size = Math.min(LARGEST_BLOCK_BYTES, Math.max(SMALLEST_BLOCK_BYTES, length));
     return Buffer.allocUnsafeSlow(Math.max(size, atLeast));
+  }
+
+  function takeChunks(): Buffer<ArrayBuffer>[] {
+    const all = [...full, block.subarray(0, used)];
+    full = [];
+    block = Buffer.alloc(0);
+    used = 0;
+    length = 0;
+    return all;
   }
 
   return {
@@ -49,15 +60,20 @@ export function createGatheredBytes(): ByteBuffer {
       used = rest.length;
     },
     take() {
-      const all = [...full, block.subarray(0, used)];
-      const whole = all.length === 1 ? block.subarray(0, used) : Buffer.concat(all, length);
-      full = [];
-      block = Buffer.alloc(0);
-      used = 0;
-      length = 0;
-      return whole;
+      const bytes = length;
+      const chunks = takeChunks();
+      return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes);
     },
+    takeChunks,
   };
+}
+
+/**
+ * Frees the memory of chunks at once instead of at some later collection of garbage. Nothing may read them, or other
+ * parts of their buffers, any more.
+ */
+export function freeChunks(chunks: readonly Uint8Array<ArrayBuffer>[]): void {
+  for (const { buffer } of chunks) if (!buffer.detached) buffer.transfer(0);
 }
 
 /**

@@ -187,13 +187,14 @@ const DEFAULTS = {
 const MAX_VALUES = 5_000_000;
 
 function selectBounds(
-  { method, maxBytes, maxValues }: ApiRequest,
+  { method, maxBytes, maxValues, chunked = false }: ApiRequest,
   settings: { readonly maxBodyBytes: number; readonly maxWriteBodyBytes: number },
 ): AnswerBounds {
   const own = method === "GET" ? settings.maxBodyBytes : settings.maxWriteBodyBytes;
   return {
     maxBytes: Math.min(maxBytes ?? own, settings.maxBodyBytes),
     maxValues: maxValues ?? (method === "GET" ? MAX_VALUES : MAX_OBJECT_VALUES),
+    chunked,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { ClientHttp2Stream, IncomingHttpHeaders, IncomingHttpStatusHeader } from "node:http2";
-import { createGatheredBytes, createSmallChunkCounter } from "#kube/client/byte-buffer.ts";
-import { type Excess, getSystemCode } from "#kube/client/errors.ts";
-import { hasMoreValues } from "#kube/client/json-values.ts";
+import { createGatheredBytes, createSmallChunkCounter, freeChunks } from "#kube/client/byte-buffer.ts";
+import type { Excess } from "#kube/client/errors.ts";
+import { haveMoreValues } from "#kube/client/json-values.ts";
 import type { ApiResponse } from "#kube/client/transport.ts";
 
 /** The result of one request on one connection. */
@@ -19,6 +19,8 @@ interface TooLarge {
 export interface AnswerBounds {
   readonly maxBytes: number;
   readonly maxValues: number;
+  /** Whether the body of a 200 stays in chunks. */
+  readonly chunked: boolean;
 }
 
 /** Reads a whole answer within its limits. Never rejects. */
@@ -56,33 +58,59 @@ export function readAnswer(stream: ClientHttp2Stream, bounds: AnswerBounds): Pro
       // A reset by the server also ends the readable side; only the reset code distinguishes it from a whole
       // answer.
       if (head === undefined || !ended || !isCleanEnd(stream)) resolve({ kind: "lost", cause: failure });
-      else void decodeAnswer(head, body.take(), bounds).then(resolve);
+      else void decodeAnswer(head, body.takeChunks(), bounds).then(resolve);
     });
   });
 }
 
-/** gzip's default chunks of 16 KiB make pages of megabytes slow. */
-const GUNZIP_PIECE_BYTES = 256 * 1024;
-
 async function decodeAnswer(
   head: AnswerHead,
-  bytes: Buffer,
-  { maxBytes, maxValues }: AnswerBounds,
+  received: readonly Buffer<ArrayBuffer>[],
+  { maxBytes, maxValues, chunked }: AnswerBounds,
 ): Promise<Exchange<ApiResponse>> {
-  const answered = (body: Buffer): Exchange<ApiResponse> =>
-    hasMoreValues(body, maxValues)
-      ? { kind: "too-large", excess: "values" }
-      : { kind: "answered", answer: { ...head, body: body.toString("utf8") } };
-  if (head.headers["content-encoding"] !== "gzip" || bytes.length === 0) return answered(bytes);
+  let chunks = received;
+  if (head.headers["content-encoding"] === "gzip" && received.some(({ length }) => length > 0)) {
+    const decompressed = await decompress(received, maxBytes);
+    if (decompressed.kind !== "decompressed") return decompressed;
+    chunks = decompressed.chunks;
+  }
+  if (haveMoreValues(chunks, maxValues)) return { kind: "too-large", excess: "values" };
+  if (chunked && head.status === 200) return { kind: "answered", answer: { ...head, body: "", chunks } };
+  const [first = Buffer.alloc(0), ...others] = chunks;
+  const body = others.length === 0 ? first : Buffer.concat(chunks);
+  return { kind: "answered", answer: { ...head, body: body.toString("utf8") } };
+}
+
+/** gzip's default chunks of 16 KiB make pages of megabytes slow. */
+const GUNZIP_CHUNK_BYTES = 256 * 1024;
+
+async function decompress(
+  compressed: readonly Buffer<ArrayBuffer>[],
+  maxBytes: number,
+): Promise<
+  Exchange<never> | { readonly kind: "decompressed"; readonly chunks: readonly Buffer<ArrayBuffer>[] }
+> {
   // Loading it takes milliseconds at the start of every function, and functions rarely list.
-  const { gunzip } = await import("node:zlib");
+  const { createGunzip } = await import("node:zlib");
   return new Promise((resolve) => {
-    gunzip(bytes, { maxOutputLength: maxBytes, chunkSize: GUNZIP_PIECE_BYTES }, (error, body) => {
-      if (error === null) resolve(answered(body));
-      else if (getSystemCode(error) === "ERR_BUFFER_TOO_LARGE")
-        resolve({ kind: "too-large", excess: "bytes" });
-      else resolve({ kind: "lost", cause: error });
+    const chunks: Buffer<ArrayBuffer>[] = [];
+    let bytes = 0;
+    const gunzip = createGunzip({ chunkSize: GUNZIP_CHUNK_BYTES });
+    gunzip.on("data", (chunk: Buffer<ArrayBuffer>) => {
+      bytes += chunk.length;
+      chunks.push(chunk);
+      if (bytes <= maxBytes) return;
+      resolve({ kind: "too-large", excess: "bytes" });
+      chunks.length = 0;
+      gunzip.destroy();
     });
+    gunzip.once("error", (cause) => resolve({ kind: "lost", cause }));
+    gunzip.once("end", () => {
+      freeChunks(compressed);
+      resolve({ kind: "decompressed", chunks });
+    });
+    for (const chunk of compressed) gunzip.write(chunk);
+    gunzip.end();
   });
 }
 

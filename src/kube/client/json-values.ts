@@ -7,19 +7,36 @@ export const MAX_OBJECT_VALUES = 100_000;
  * count, too. Half a millisecond for a megabyte.
  */
 export function hasMoreValues(bytes: Uint8Array, max: number): boolean {
+  return haveMoreValues([bytes], max);
+}
+
+/** Like `hasMoreValues`, of a text in chunks. */
+export function haveMoreValues(chunks: readonly Uint8Array[], max: number): boolean {
   // A text has at most as many such characters as bytes, and most texts are short.
-  if (bytes.length <= max) return false;
+  if (chunks.reduce((sum, { length }) => sum + length, 0) <= max) return false;
+  let values = 1;
+  for (const chunk of chunks) {
+    values += countSigns(chunk, max - values);
+    if (values > max) return true;
+  }
+  return false;
+}
+
+/** Counts such characters; it may stop after `max`. */
+function countSigns(bytes: Uint8Array, max: number): number {
   signsByPair ??= countPairs();
   // A 16-bit view must begin at an even address.
   const odd = bytes.byteOffset % 2;
-  const pairs = new Uint16Array(bytes.buffer, bytes.byteOffset + odd, (bytes.length - odd) >> 1);
-  let signs = odd + 1;
-  for (let start = 0; start < pairs.length; ) {
+  const pairs = new Uint16Array(bytes.buffer, bytes.byteOffset + odd, Math.max(0, bytes.length - odd) >> 1);
+  let signs = 0;
+  // The bytes before and after the pairs; as pairs with a zero byte they are in the table, too.
+  for (const byte of [...bytes.subarray(0, odd), ...bytes.subarray(odd + 2 * pairs.length)])
+    signs += signsByPair[byte] as number;
+  for (let start = 0; start < pairs.length && signs <= max; ) {
     const end = Math.min(pairs.length, start + PAIRS_AT_A_TIME);
     for (; start < end; start += 1) signs += signsByPair[pairs[start] as number] as number;
-    if (signs > max) return true;
   }
-  return false;
+  return signs;
 }
 
 const PAIRS_AT_A_TIME = 32_768;

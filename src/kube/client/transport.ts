@@ -20,6 +20,8 @@ export interface ApiRequest {
    */
   readonly maxBytes?: number;
   readonly maxValues?: number;
+  /** Whether `send` returns the body of a 200 in `chunks`, because it may be too large to be held twice. */
+  readonly chunked?: boolean;
   /** The impersonated user; the signed-in identity needs the right to impersonate (`impersonate`). */
   readonly actAs?: string;
   readonly signal?: AbortSignal;
@@ -34,7 +36,10 @@ export interface ApiRequest {
 export interface ApiResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Empty if `chunks` has it. */
   readonly body: string;
+  /** The decompressed body, if the request is `chunked`; the caller may free it (`freeChunks`). */
+  readonly chunks?: readonly Uint8Array<ArrayBuffer>[];
 }
 
 /**

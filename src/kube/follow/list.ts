@@ -1,10 +1,12 @@
 import { type ObjectName, withQuery } from "#core/resources/resource.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
+import { freeChunks } from "#kube/client/byte-buffer.ts";
 import type { Excess } from "#kube/client/errors.ts";
 import { MAX_OBJECT_VALUES } from "#kube/client/json-values.ts";
-import { formatNamespacedPath, type Transport } from "#kube/client/transport.ts";
+import { type ApiResponse, formatNamespacedPath, type Transport } from "#kube/client/transport.ts";
 import { DEFAULT_BOUNDS, type FollowBounds } from "#kube/follow/bounds.ts";
 import type { Clock } from "#kube/follow/clock.ts";
+import { createListReader } from "#kube/follow/list-reader.ts";
 import { getMetadata, isVersion } from "#kube/follow/object-key.ts";
 import { createListBudget, createPageSize, type PageSize } from "#kube/follow/page-size.ts";
 import {
@@ -15,22 +17,28 @@ import {
   toRequestFailure,
 } from "#kube/follow/request-failure.ts";
 
-/** One page of a list. */
+/** One page of a list, without its objects. */
 export type ListPage =
   | {
       readonly kind: "page";
-      readonly items: readonly unknown[];
+      /** Number of its objects. */
+      readonly objects: number;
       readonly resourceVersion: string;
       /** The token of the next page; undefined on the last one. */
       readonly next: string | undefined;
       /** Remaining objects, if the server states the number. */
       readonly remaining: number | undefined;
-      /** Characters of its JSON. */
-      readonly characters: number;
+      /** Bytes of its JSON. */
+      readonly bytes: number;
     }
   /** The token has expired: the list must restart. */
   | { readonly kind: "expired" }
   | RequestFailure;
+
+/** One page of a list with its objects. */
+export type FullPage =
+  | (Extract<ListPage, { readonly kind: "page" }> & { readonly items: readonly unknown[] })
+  | Exclude<ListPage, { readonly kind: "page" }>;
 
 /** A complete list with one resourceVersion, or a failure. */
 export type CompleteList<T> =
@@ -65,18 +73,20 @@ const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.
 
 /**
  * Reads one page, or smaller ones if the answer is too large; `size` remembers the result for later pages. It
- * never sends a resourceVersion, because a list must not go back in time.
+ * never sends a resourceVersion, because a list must not go back in time. It calls `onObject` with each object; if
+ * the page fails after that, the text was not a list.
  */
 export async function listPage(
   transport: Transport,
   path: string,
   token: string | undefined,
+  onObject: (object: unknown) => void,
   signal: AbortSignal,
   { size = createPageSize(), bounds = DEFAULT_BOUNDS }: ListOptions = {},
 ): Promise<ListPage> {
   for (;;) {
     const query = { limit: size.limit(), continue: token };
-    const page = await readPage(transport, path, query, signal, bounds, size);
+    const page = await readPage(transport, path, query, onObject, signal, bounds, size);
     if (page.kind !== "failed") return page;
     // On a slow link the page may always time out; the next list requests less.
     if (page.code === "TimedOut") size.halve();
@@ -93,22 +103,26 @@ export function listVersion(
   signal: AbortSignal,
   bounds: FollowBounds = DEFAULT_BOUNDS,
 ): Promise<ListPage> {
-  return readPage(transport, path, { limit: 1 }, signal, bounds, undefined, METADATA_ONLY);
+  return readPage(transport, path, { limit: 1 }, () => {}, signal, bounds, undefined, METADATA_ONLY);
 }
 
 /**
  * Reads one object as a list of at most one, which needs only the right to list; the list is empty if the
  * object is not found.
  */
-export function listByName(
+export async function listByName(
   transport: Transport,
   path: string,
   { name, namespace }: ObjectName,
   signal: AbortSignal,
   bounds: FollowBounds = DEFAULT_BOUNDS,
-): Promise<ListPage> {
+): Promise<FullPage> {
   const query = { limit: 1, fieldSelector: `metadata.name=${name}` };
-  return readPage(transport, formatNamespacedPath(path, namespace), query, signal, bounds, undefined);
+  const items: unknown[] = [];
+  const onObject = (object: unknown): void => void items.push(object);
+  const inNamespace = formatNamespacedPath(path, namespace);
+  const page = await readPage(transport, inNamespace, query, onObject, signal, bounds, undefined);
+  return page.kind === "page" ? { ...page, items } : page;
 }
 
 /**
@@ -130,27 +144,20 @@ export async function listAll<T>(
     for (;;) {
       const refused = budget.refuses();
       if (refused !== undefined) return refused;
-      const page = await projectPage();
+      const page = await listPage(transport, path, token, take, signal, { size, bounds });
       if (page.kind === "failed") return page;
       if (page.kind === "expired") break;
+      budget.spend(page.bytes);
       const complete = page.next === undefined;
       if (complete || objects > 2 * bounds.objects)
         return { kind: "list", items, objects, complete, resourceVersion: page.resourceVersion };
       token = page.next;
     }
 
-    // In a function of its own: a waiting function retains its variables, and a page takes several times its
-    // size.
-    async function projectPage() {
-      const page = await listPage(transport, path, token, signal, { size, bounds });
-      if (page.kind !== "page") return page;
-      budget.spend(page.characters);
-      objects += page.items.length;
-      for (const item of page.items) {
-        const kept = project(item, items.length);
-        if (kept !== undefined) items.push(kept);
-      }
-      return { kind: "projected", next: page.next, resourceVersion: page.resourceVersion } as const;
+    function take(object: unknown): void {
+      objects += 1;
+      const kept = project(object, items.length);
+      if (kept !== undefined) items.push(kept);
     }
   }
   return createFailure(
@@ -165,6 +172,7 @@ async function readPage(
   transport: Transport,
   path: string,
   query: Query & { readonly limit: number },
+  onObject: (object: unknown) => void,
   signal: AbortSignal,
   bounds: FollowBounds,
   size: PageSize | undefined,
@@ -182,19 +190,20 @@ async function readPage(
       ...(accept === undefined ? {} : { accept }),
       maxBytes: bounds.pageBytes,
       maxValues: bounds.pageValues,
+      chunked: true,
       signal,
       timeoutMs: PAGE_TIMEOUT_MS,
     });
     if (answer.status === 410 && query["continue"] !== undefined) return { kind: "expired" };
     if (answer.status !== 200) return toRequestFailure(answer);
-    const page = parsePage(answer.body);
+    const page = parsePage(answer, query.limit, onObject);
     if (page.kind !== "page") return page;
-    if (page.items.length > query.limit)
+    if (page.objects > query.limit)
       return limitMet(
         "pageItems",
-        `a page of ${path} has ${page.items.length} objects, and ${query.limit} were asked for`,
+        `a page of ${path} has ${page.objects} objects, and ${query.limit} were asked for`,
       );
-    size?.fits(page.items.length, answer.body.length, bounds.pageBytes);
+    size?.fits(page.objects, page.bytes, bounds.pageBytes);
     return page;
   } catch (error) {
     return toErrorFailure(error);
@@ -218,11 +227,10 @@ async function createTooLargeFailure(
     maxBytes: MAX_METADATA_BYTES,
     maxValues: MAX_OBJECT_VALUES,
   } as const;
-  const page = await transport.send(request).then(
-    ({ body }) => parsePage(body),
-    () => undefined,
-  );
-  const { namespace, name } = getMetadata(page?.kind === "page" ? page.items[0] : undefined);
+  const objects: unknown[] = [];
+  const answer = await transport.send(request).catch(() => undefined);
+  if (answer !== undefined) parsePage(answer, 1, (object) => objects.push(object));
+  const { namespace, name } = getMetadata(objects[0]);
   const fullName = `${namespace === undefined ? "" : `${namespace}/`}${name}`;
   const which = typeof name === "string" ? ` (${sanitizeText(fullName)})` : "";
   return limitMet(
@@ -237,21 +245,33 @@ const MAX_METADATA_BYTES = 2 * 1024 * 1024;
 /** Longest token or version in characters; kube-apiserver's token has an object's name and little more. */
 const MAX_TOKEN = 4_096;
 
-function parsePage(body: string): ListPage {
-  const rubbish = createFailure("BadList", `the answer is not a Kubernetes list (${body.length} characters)`);
+/** Calls `onObject` with each object, but with at most `limit`. */
+function parsePage(
+  { body, chunks = [new TextEncoder().encode(body)] }: ApiResponse,
+  limit: number,
+  onObject: (object: unknown) => void,
+): ListPage {
+  const bytes = chunks.reduce((sum, { length }) => sum + length, 0);
+  const rubbish = createFailure("BadList", `the answer is not a Kubernetes list (${bytes} characters)`);
+  let objects = 0;
+  const reader = createListReader((object) => {
+    objects += 1;
+    if (objects <= limit) onObject(object);
+  });
   try {
-    const { items, metadata } = JSON.parse(body);
-    // Go serializes an empty list as null.
-    const list: unknown = items ?? [];
-    const { resourceVersion } = metadata;
-    if (!Array.isArray(list) || !isVersion(resourceVersion)) return rubbish;
-    const next =
-      typeof metadata.continue === "string" && metadata.continue !== "" ? metadata.continue : undefined;
+    for (const chunk of chunks) reader.add(chunk);
+    const metadata = reader.end();
+    const { resourceVersion, continue: token } = metadata;
+    if (!isVersion(resourceVersion)) return rubbish;
+    const next = typeof token === "string" && token !== "" ? token : undefined;
     if (next !== undefined && next.length > MAX_TOKEN) return rubbish;
-    const more: unknown = next === undefined ? 0 : metadata.remainingItemCount;
+    const more: unknown = next === undefined ? 0 : metadata["remainingItemCount"];
     const remaining = Number.isSafeInteger(more) && Number(more) >= 0 ? Number(more) : undefined;
-    return { kind: "page", items: list, resourceVersion, next, remaining, characters: body.length };
-  } catch {
-    return rubbish;
+    return { kind: "page", objects, resourceVersion, next, remaining, bytes };
+  } catch (error) {
+    if (error instanceof SyntaxError) return rubbish;
+    throw error;
+  } finally {
+    freeChunks(chunks);
   }
 }

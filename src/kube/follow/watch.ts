@@ -137,7 +137,7 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
     }
     isUnproven = false;
     connection = undefined;
-    const objects = page.remaining === undefined ? undefined : page.items.length + page.remaining;
+    const objects = page.remaining === undefined ? undefined : page.objects + page.remaining;
     if (isOlderVersion(page.resourceVersion, from) || followed.differsFrom(objects)) return listNext("ahead");
     if (isWatchHeard) options.onHeard?.();
     isWatchHeard = false;

@@ -62,7 +62,7 @@ async function refreshOnce(options: RefreshOptions, size: PageSize): Promise<num
     const page = await resyncPage(options, token, size);
     objects += page.objects;
     token = page.next;
-    budget.spend(page.characters);
+    budget.spend(page.bytes);
     if (objects > 2 * bounds.objects || budget.refuses() !== undefined) break;
     while (token !== undefined && options.outstanding() >= PAGE_WHEN_BELOW && !signal.aborted) {
       await pause(clock, RESYNC_RETRY_MS, signal);
@@ -71,20 +71,20 @@ async function refreshOnce(options: RefreshOptions, size: PageSize): Promise<num
   return objects;
 }
 
-/** A function of its own, because the waiting pass would otherwise hold all objects of the page in memory. */
 async function resyncPage(
   { transport, path, bounds, signal, resync }: RefreshOptions,
   token: string | undefined,
   size: PageSize,
-): Promise<{ readonly objects: number; readonly characters: number; readonly next: string | undefined }> {
+): Promise<{ readonly objects: number; readonly bytes: number; readonly next: string | undefined }> {
   let objects = 0;
-  const page = await listPage(transport, path, token, signal, { size, bounds });
-  if (page.kind !== "page") return { objects, characters: 0, next: undefined };
-  for (const object of page.items) {
+  const onObject = (object: unknown): void => {
     const key = parseObjectKey(object);
-    if (key === undefined) continue;
+    if (key === undefined) return;
     resync(object as Readonly<Record<string, unknown>>, key);
     objects += 1;
-  }
-  return { objects, characters: page.characters, next: page.next };
+  };
+  const page = await listPage(transport, path, token, onObject, signal, { size, bounds });
+  return page.kind === "page"
+    ? { objects, bytes: page.bytes, next: page.next }
+    : { objects, bytes: 0, next: undefined };
 }

@@ -111,7 +111,7 @@ describeWithPart("control-plane", "following a resource of namespaces on kube-ap
     const limited = await cluster.transport("admin", { maxBodyBytes: 64 * 1024 });
     const size = createPageSize();
     for (let halving = 0; halving < 8; halving += 1) size.halve();
-    expect(await listPage(limited, inNamespace("b"), undefined, never, { size })).toMatchObject({
+    expect(await listPage(limited, inNamespace("b"), undefined, () => {}, never, { size })).toMatchObject({
       kind: "failed",
       code: "ClusterLimited",
       limit: "pageBytes",
