@@ -76,6 +76,8 @@ export interface ControllerStatus extends PendingCounts {
 /** One cluster: what the relay watches, what is pending for its controllers, and what is in flight. */
 export interface ClusterRelay {
   status(): ClusterStatus;
+  /** Returns whether objects are due or in flight. */
+  isBusy(): boolean;
   /** Schedules a pass over what is due. */
   wake(): void;
   /** Starts nothing new; resolves when nothing is in flight. */
@@ -95,12 +97,13 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
   const quotaKey = getQuotaKey(cluster);
   const note = (value: ClusterNote): void => options.note({ cluster: cluster.name, ...value });
   const answers = createAnswerLimit(clock, note);
+  const context = buildWatchContext(cluster);
   const controllers = selectEnabledWatches(cluster, options.watches ?? WATCHES, note).map((watch) =>
     createControllerRelay({
       ...options,
       watch,
       quotaKey,
-      context: buildWatchContext(cluster),
+      context,
       note(each) {
         note({ controller: watch.name, ...each });
         if (each.kind !== "delivered") return;
@@ -186,6 +189,11 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
 
   return {
     wake,
+    isBusy: () =>
+      controllers.some((each) => {
+        const { inFlight, due } = each.counts();
+        return inFlight + due.work > 0;
+      }),
     status: () =>
       buildStatus(
         cluster.name,

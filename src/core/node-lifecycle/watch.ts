@@ -1,5 +1,5 @@
 import type { Node } from "#core/node/node.ts";
-import { parseNode, projectNode } from "#core/node/snapshot.ts";
+import { parseNode, projectWatchedNode } from "#core/node/snapshot.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import { nodeLifecycleDescriptor } from "#core/node-lifecycle/descriptor.ts";
 import { findReadyCondition, isObservedBefore, isReady, needsWork } from "#core/node-lifecycle/needs-work.ts";
@@ -18,7 +18,7 @@ export const nodeLifecycleWatch: Watch<Node> = {
   enablement: nodeLifecycleDescriptor.enablement,
   deletes: true,
   parse: parseNode,
-  snapshot: (node, { labelPrefixes, nodeKeys }) => projectNode(node, labelPrefixes, nodeKeys),
+  snapshot: projectWatchedNode,
   needsWork: (node, { settings }) => needsWork(node, settings.nodes),
   rechecks: {
     monitor: {

@@ -1,6 +1,6 @@
 import { INSTANCE_ANNOTATION, LABEL_PAIRS, PROVIDED_NODE_IP_ANNOTATION } from "#core/contracts.ts";
 import { Node, type NodeCondition } from "#core/node/node.ts";
-import { type ParsedObject, parseObject } from "#core/watch.ts";
+import { type ParsedObject, parseObject, type WatchContext } from "#core/watch.ts";
 
 /** Parses a whole node or its snapshot; never throws. */
 export function parseNode(value: unknown): ParsedObject<Node> {
@@ -45,6 +45,11 @@ export function projectNode(
       ...(conditions === undefined ? {} : { conditions: conditions.filter(isConditionRead) }),
     },
   };
+}
+
+/** Like `projectNode`, with what the cluster's cloud reads and writes. Watch halves share its result. */
+export function projectWatchedNode(node: Node, { labelPrefixes, nodeKeys }: WatchContext): Node {
+  return projectNode(node, labelPrefixes, nodeKeys);
 }
 
 const LABELS_READ: ReadonlySet<string> = new Set(LABEL_PAIRS.flatMap(({ beta, stable }) => [beta, stable]));

@@ -4,7 +4,7 @@ import { sortAddressesByType } from "#core/node/addresses.ts";
 import { nodeDescriptor } from "#core/node/descriptor.ts";
 import { hasLabelsToReconcile } from "#core/node/labels.ts";
 import type { Node } from "#core/node/node.ts";
-import { parseNode, projectNode } from "#core/node/snapshot.ts";
+import { parseNode, projectWatchedNode } from "#core/node/snapshot.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import { NODES } from "#core/resources/resource.ts";
 import type { Watch } from "#core/watch.ts";
@@ -20,7 +20,7 @@ export const nodeWatch: Watch<Node> = {
   scope: "object",
   enablement: nodeDescriptor.enablement,
   parse: parseNode,
-  snapshot: (node, { labelPrefixes, nodeKeys }) => projectNode(node, labelPrefixes, nodeKeys),
+  snapshot: projectWatchedNode,
   needsWork,
   related: [],
   rechecks: {

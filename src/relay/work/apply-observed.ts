@@ -221,14 +221,16 @@ export type Observed =
 
 /** Parses an object and returns it as a controller sees it. */
 export function observe(watch: Watch, object: unknown, context: WatchContext): Observed {
-  const parsed = watch.parse(object);
+  const { parsed, snapshots } = parseOnce(watch.parse, object, context);
   if (parsed.kind === "malformed") return { kind: "malformed", faults: parsed.faults };
   const needsWork = watch.needsWork(parsed.object, context);
   const monitored = needsWork ? watch.rechecks?.monitor : undefined;
+  const snapshot = snapshots.get(watch.snapshot) ?? watch.snapshot(parsed.object, context);
+  snapshots.set(watch.snapshot, snapshot);
   return {
     kind: "object",
     needsWork,
-    snapshot: watch.snapshot(parsed.object, context),
+    snapshot,
     fingerprint: watch.rechecks?.resync?.fingerprint(parsed.object) ?? monitored?.fingerprint(parsed.object),
     demand: needsWork ? watch.rechecks?.demand?.(parsed.object, context) : undefined,
     announcement: needsWork ? undefined : watch.rechecks?.announcement?.(parsed.object),
@@ -236,6 +238,25 @@ export function observe(watch: Watch, object: unknown, context: WatchContext): O
     ...(isRelatedFollower(watch, parsed.object) ? { followsRelated: true as const } : {}),
     ...(monitored === undefined ? {} : { afterMs: monitored.afterSeconds(parsed.object, context) * 1_000 }),
   };
+}
+
+/** An object as the controllers of a cluster share it. */
+interface ParsedOnce {
+  readonly object: unknown;
+  readonly parse: Watch["parse"];
+  readonly context: WatchContext;
+  readonly parsed: ReturnType<Watch["parse"]>;
+  readonly snapshots: Map<Watch["snapshot"], ApiObject>;
+}
+
+let latest: ParsedOnce | undefined;
+
+/** Several controllers observe the same object one after another; most parse and project it in the same way. */
+function parseOnce(parse: Watch["parse"], object: unknown, context: WatchContext): ParsedOnce {
+  const isLatest = latest?.object === object && latest?.parse === parse && latest?.context === context;
+  if (latest === undefined || !isLatest)
+    latest = { object, parse, context, parsed: parse(object), snapshots: new Map() };
+  return latest;
 }
 
 /** Work that is needed again this soon after we did it was undone by another writer. */
