@@ -21,6 +21,7 @@ import { createLogLimit, type LogLimit } from "#relay/report/log-limit.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";
 import { formatOutcomeLines, type OutcomeLine } from "#relay/report/outcome-line.ts";
 import type { RelayNote } from "#relay/report/relay-note.ts";
+import { createHeapTrimmer } from "#relay/trim-heap.ts";
 import type { Tracer } from "#tracing/tracer.ts";
 
 /** One cluster, with a transport to its API server that has the relay's identity. */
@@ -59,6 +60,8 @@ export interface RelayOptions {
   readonly clock?: Clock;
   /** Uniform in [0, 1). */
   readonly random?: () => number;
+  /** Runs one collection of garbage; defaults to V8's. */
+  readonly collectGarbage?: () => void;
 }
 
 /** A cluster that the relay sweeps, and how events about it reach the functions. */
@@ -106,6 +109,11 @@ export function startRelay(options: RelayOptions): Relay {
   const limiter = options.limiter ?? createInvocationLimiter({ clock, random });
   const refreshAllowance = createRefreshAllowance();
   const turns = createReadPermits(clock);
+  const heap = createHeapTrimmer({
+    clock,
+    isBusy: () => [...followed.values()].some(({ relay }) => relay.isBusy()),
+    collect: options.collectGarbage,
+  });
   const followed = new Map<string, FollowedEntry>();
   const faults = new Map<string, ConfigurationFault>();
   let events = 0;
@@ -124,6 +132,7 @@ export function startRelay(options: RelayOptions): Relay {
       note: (each) => tell({ cluster: cluster.name, ...each }),
     });
     const note = (each: RelayNote): void => {
+      if (each.kind === "watch" && each.note.kind === "listed") heap.listed(each.note.objects);
       tell(each);
       for (const recovered of troubles.after(each)) tell({ cluster: cluster.name, ...recovered });
     };
@@ -213,6 +222,7 @@ export function startRelay(options: RelayOptions): Relay {
       return Promise.race([done, waitForAbort(signal).then(() => false)]);
     },
     async close() {
+      heap.close();
       await Promise.all([...followed].map(([name, each]) => end(name, each)));
     },
   };
