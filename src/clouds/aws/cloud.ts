@@ -1,6 +1,5 @@
 import { createBudget } from "#clouds/aws/budget.ts";
 import { findCandidates } from "#clouds/aws/candidates.ts";
-import type { AwsDependencies } from "#clouds/aws/capability.ts";
 import {
   createClusterCredentials,
   type SessionOptions,
@@ -24,7 +23,7 @@ import {
   type Resolutions,
 } from "#clouds/aws/resolution.ts";
 import { type LookAhead, type ReadById, resolve } from "#clouds/aws/resolve.ts";
-import { createSession, type Session } from "#clouds/aws/session.ts";
+import { type AwsDependencies, createSession, type Session } from "#clouds/aws/session.ts";
 import { type SessionPurpose, selectPurpose } from "#clouds/aws/session-purpose.ts";
 import { createTopology } from "#clouds/aws/topology.ts";
 import { findVisibilityProbes } from "#clouds/aws/visibility-probe.ts";

@@ -1,11 +1,31 @@
 import { type Budget, MAX_TOKEN_WAIT_MS } from "#clouds/aws/budget.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
 import { buildAbortedFault, classify, type Fault, type Outcome } from "#clouds/aws/errors.ts";
+import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import type { Operation } from "#clouds/aws/quotas.ts";
 import type { OnCloudRequest } from "#clouds/cloud.ts";
 import { ok } from "#clouds/outcome.ts";
 import type { Sleep } from "#clouds/sleep.ts";
 import type { CloudUsage } from "#core/report.ts";
+import type { CredentialSource } from "#platforms/aws/role-credentials.ts";
+
+/** Dependencies that an AWS capability shares with the rest of its cloud. */
+export interface AwsDependencies {
+  readonly cluster: AwsCluster;
+  readonly budget: Budget;
+  readonly sleep: Sleep;
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number;
+  /** Milliseconds since the epoch. */
+  readonly wallClock: () => number;
+  readonly credentials: () => CredentialSource | undefined;
+}
+
+/**
+ * Maximum time that an action or a question waits for its token. If the wait would be longer, it fails and is
+ * retried later.
+ */
+export const MAX_WAIT_MS = 2_000;
 
 /** Parts of a request apart from its input. */
 export interface SessionParts<Api = Ec2> {

@@ -2,7 +2,6 @@ import { ACCOUNT_LIMIT_READS, createAccountQuotas } from "#clouds/aws/account-li
 import { type Api, createApi } from "#clouds/aws/actions/api.ts";
 import { perform, type SentAction } from "#clouds/aws/actions/perform.ts";
 import { type Budget, MAX_TOKEN_WAIT_MS } from "#clouds/aws/budget.ts";
-import { type AwsDependencies, MAX_WAIT_MS } from "#clouds/aws/capability.ts";
 import {
   LOAD_BALANCER_ACTIONS,
   LOAD_BALANCER_READS,
@@ -16,7 +15,7 @@ import type { ObserveContext } from "#clouds/aws/load-balancers/observe/shared-s
 import { createZoneTypes } from "#clouds/aws/load-balancers/observe/vpc.ts";
 import { countBalancers, observeHoldings } from "#clouds/aws/load-balancers/orphans/observe-holdings.ts";
 import { observeOrphans } from "#clouds/aws/load-balancers/orphans/observe-orphans.ts";
-import { createSession, type Session } from "#clouds/aws/session.ts";
+import { type AwsDependencies, createSession, MAX_WAIT_MS, type Session } from "#clouds/aws/session.ts";
 import type { ActionCall, ActionResult } from "#clouds/cloud.ts";
 import { createInvocationShares } from "#clouds/invocation-shares.ts";
 import type { ClosableCapability } from "#clouds/lazy-capability.ts";

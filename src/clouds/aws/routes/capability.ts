@@ -9,12 +9,11 @@ import {
 } from "@aws-sdk/client-ec2";
 import { type Api, type ApiParts, type Commands, createApi } from "#clouds/aws/actions/api.ts";
 import { perform } from "#clouds/aws/actions/perform.ts";
-import { type AwsDependencies, MAX_WAIT_MS } from "#clouds/aws/capability.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
 import { type CurrentRoute, createCurrentRoutes } from "#clouds/aws/routes/current-routes.ts";
 import { observeRoutes, Question, type RouteSessions } from "#clouds/aws/routes/observe.ts";
 import { buildRequest } from "#clouds/aws/routes/requests.ts";
-import { createSession, type Session } from "#clouds/aws/session.ts";
+import { type AwsDependencies, createSession, MAX_WAIT_MS, type Session } from "#clouds/aws/session.ts";
 import type { ActionCall } from "#clouds/cloud.ts";
 import { createInvocationShares } from "#clouds/invocation-shares.ts";
 import type { ClosableCapability } from "#clouds/lazy-capability.ts";

@@ -8,7 +8,6 @@ import {
 } from "@aws-sdk/client-ec2";
 import { type Api, createApi } from "#clouds/aws/actions/api.ts";
 import { perform } from "#clouds/aws/actions/perform.ts";
-import { type AwsDependencies, MAX_WAIT_MS } from "#clouds/aws/capability.ts";
 import {
   buildClusterFilters,
   countFreeFilterValues,
@@ -21,7 +20,7 @@ import type { Ec2 } from "#clouds/aws/ec2.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
 import type { AwsCluster } from "#clouds/aws/ownership.ts";
 import { isClusterInstance } from "#clouds/aws/resolution.ts";
-import { createSession, type Session } from "#clouds/aws/session.ts";
+import { type AwsDependencies, createSession, MAX_WAIT_MS, type Session } from "#clouds/aws/session.ts";
 import type { ActionResult } from "#clouds/cloud.ts";
 import { createInvocationShares } from "#clouds/invocation-shares.ts";
 import type { ClosableCapability } from "#clouds/lazy-capability.ts";
