@@ -1,5 +1,5 @@
 import type { Cloud } from "#clouds/cloud.ts";
-import { createCloudLoader } from "#clouds/sharing-clouds.ts";
+import { loadCloud } from "#clouds/providers.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
 import { createClusterObjects } from "#functions/parts/cluster-objects.ts";
@@ -51,6 +51,25 @@ export function keepForFunctions(
     forget: async (name) => void (await Promise.all(both.map((kept) => kept.forget(name)))),
     close: async () => void (await Promise.all(both.map((kept) => kept.close()))),
   };
+}
+
+/**
+ * Creates a loader for a process that holds the clouds of several clusters. Where a provider can, clusters of
+ * one account share reads; the others load as in any process. A deployed function has nothing to share, as its
+ * environment handles one invocation at a time.
+ */
+function createCloudLoader(): typeof loadCloud {
+  let aws: ReturnType<typeof importAws> | undefined;
+  return async (config, options = {}) => {
+    if (config.provider !== "aws") return loadCloud(config, options);
+    aws ??= importAws();
+    return (await aws)(config, options);
+  };
+}
+
+async function importAws() {
+  const { createSharingLoader } = await import("#clouds/aws/shared-reads/sharing-loader.ts");
+  return createSharingLoader();
 }
 
 /**

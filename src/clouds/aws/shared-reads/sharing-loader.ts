@@ -1,18 +1,19 @@
 import { createBudget } from "#clouds/aws/budget.ts";
 import { type AwsCloudOptions, createAwsCloud } from "#clouds/aws/cloud.ts";
-import { shareCredentials } from "#clouds/aws/cluster-credentials.ts";
+import { createClusterCredentials, shareCredentials } from "#clouds/aws/cluster-credentials.ts";
 import type { AwsCloudConfig } from "#clouds/aws/config.ts";
 import type { InstanceReader } from "#clouds/aws/describe-instances.ts";
 import { createEc2, type Ec2 } from "#clouds/aws/ec2.ts";
 import { buildQuotas } from "#clouds/aws/quotas.ts";
 import { createRenewableClient } from "#clouds/aws/renewable-client.ts";
-import { buildPrincipalKey, createSharedCredentials } from "#clouds/aws/shared-reads/principal.ts";
+import { getFunctionName, selectPurpose } from "#clouds/aws/session-purpose.ts";
 import { createSharedReads, type SharedReads } from "#clouds/aws/shared-reads/shared-reads.ts";
 import { createZones, type Zones } from "#clouds/aws/zones.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { LoadCloudOptions } from "#clouds/provider.ts";
 import { sleepFor } from "#clouds/sleep.ts";
 import { addUsage } from "#core/report.ts";
+import type { CredentialSource } from "#platforms/aws/role-credentials.ts";
 
 /** Dependencies that tests replace. */
 export interface SharingLoaderOptions extends Pick<AwsCloudOptions, "ec2" | "sleep" | "now" | "wallClock"> {
@@ -106,4 +107,55 @@ export function createSharingLoader(loaderOptions: SharingLoaderOptions = {}): S
       },
     };
   };
+}
+
+/** The end of the shared sessions' name in the account's audit trail. */
+const SESSION_NAME = "shared-reads";
+
+/**
+ * Returns a key that is equal for clusters whose own sessions have the same principal and quota, apart from
+ * the session's policy and name. It has all that decides whether and as whom AWS signs a cluster in: a
+ * cluster whose external ID is wrong must not read through the session of one whose ID is right. Access keys
+ * count by the reference to their secret. The endpoint is the process's.
+ */
+export function buildPrincipalKey(config: AwsCloudConfig, options: LoadCloudOptions): string {
+  const { region, roleArn, externalId, sourceArn, credentials, quotas } = config;
+  return JSON.stringify([
+    ...[region, roleArn, externalId, sourceArn, credentials, quotas?.["DescribeInstances"]],
+    ...[options.functionName, selectSessionRole(config, options)],
+  ]);
+}
+
+/**
+ * Returns the credentials of shared reads: the principal of the clusters, with a session policy that allows
+ * `ec2:DescribeInstances` alone, whatever the clusters' `sessionPolicy`. Without a role there is no session to
+ * narrow: as for each cluster's own calls, the credentials are the configured or the process's own.
+ */
+export function createSharedCredentials(
+  config: AwsCloudConfig,
+  options: LoadCloudOptions,
+  wallClock: () => number,
+): CredentialSource | undefined {
+  const name = getFunctionName(selectPurpose(options.functionName, "node"));
+  const nameRole = (roleArn: string | undefined) => roleArn?.replaceAll("{function}", name);
+  return createClusterCredentials(
+    // The policy of this purpose names no cluster, and `none` would send no policy.
+    { ...config, roleArn: nameRole(config.roleArn), sessionPolicy: "strict" },
+    {
+      name: SESSION_NAME,
+      // Its sessions may describe instances, and nothing else.
+      purpose: "ec2-events",
+      sessionRoleArn: nameRole(selectSessionRole(config, options)),
+    },
+    wallClock,
+  );
+}
+
+/** Without a session policy, a cluster without a role uses the process's own credentials. */
+function selectSessionRole(
+  { roleArn, credentials, sessionPolicy }: AwsCloudConfig,
+  { sessionRoleArn }: LoadCloudOptions,
+): string | undefined {
+  const hasOwn = roleArn !== undefined || credentials !== undefined;
+  return hasOwn || sessionPolicy === "none" ? undefined : sessionRoleArn;
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { AwsCloudConfig } from "#clouds/aws/config.ts";
 import { SESSION_POLICIES } from "#clouds/aws/session-policy.ts";
-import { buildPrincipalKey, createSharedCredentials } from "#clouds/aws/shared-reads/principal.ts";
+import { buildPrincipalKey, createSharedCredentials } from "#clouds/aws/shared-reads/sharing-loader.ts";
 import type { LoadCloudOptions } from "#clouds/provider.ts";
 import { type Gate, openGate } from "#test/clouds/aws/gate.ts";
 
