@@ -76,7 +76,7 @@ export interface ControllerStatus extends PendingCounts {
 /** One cluster: what the relay watches, what is pending for its controllers, and what is in flight. */
 export interface ClusterRelay {
   status(): ClusterStatus;
-  /** Returns whether objects are due or in flight. */
+  /** Returns whether objects wait only to be sent. */
   isBusy(): boolean;
   /** Schedules a pass over what is due. */
   wake(): void;
@@ -189,11 +189,7 @@ export function startClusterRelay(options: ClusterRelayOptions): ClusterRelay {
 
   return {
     wake,
-    isBusy: () =>
-      controllers.some((each) => {
-        const { inFlight, due } = each.counts();
-        return inFlight + due.work > 0;
-      }),
+    isBusy: () => controllers.some((each) => each.counts().due.work > 0),
     status: () =>
       buildStatus(
         cluster.name,

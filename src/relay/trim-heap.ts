@@ -12,7 +12,7 @@ export interface HeapTrimmer {
 /** What a trimmer needs of its process. */
 export interface HeapTrimmerOptions {
   readonly clock: Clock;
-  /** Returns whether objects wait for work or are in flight. */
+  /** Returns whether objects wait only to be sent. */
   readonly isBusy: () => boolean;
   /** Runs one collection of garbage. Default: V8's most thorough one. */
   readonly collect?: (() => void) | undefined;
