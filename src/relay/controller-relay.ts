@@ -75,11 +75,12 @@ export function createControllerRelay(options: ControllerRelayOptions): Controll
   const pending = createPending(watch, options.random);
   const { settings } = context;
   const { resync, monitor } = watch.rechecks ?? {};
-  const waits = (rule: Pick<WaitingGauge, "isWaiting">) => (object: ApiObject) =>
-    rule.isWaiting(object, settings);
-  const delays = createDelays((watch.metrics?.delays ?? []).map((each) => ({ ...each, waits: waits(each) })));
+  const judge = (rule: Pick<WaitingGauge, "isWaiting">) => ({
+    isWaiting: (object: ApiObject) => rule.isWaiting(object, settings),
+  });
+  const delays = createDelays((watch.metrics?.delays ?? []).map((each) => ({ ...each, ...judge(each) })));
   const gauge = watch.metrics?.waiting;
-  const waiting = createWaiting(gauge && { ...gauge, isWaiting: waits(gauge) });
+  const waiting = createWaiting(gauge && { ...gauge, ...judge(gauge) });
   const related = createRelatedSide({
     related: watch.related,
     clock,
