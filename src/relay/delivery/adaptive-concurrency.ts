@@ -4,8 +4,9 @@ import type { InvocationEnd } from "#relay/delivery/invocation-limiter.ts";
 
 /** A permit for one invocation of a function. Exactly one of its two methods is called once and frees it. */
 export interface FunctionPermit {
-  leave(nowMs: number): void;
-  ended(end: Pick<InvocationEnd, "code" | "refused">, nowMs: number): void;
+  /** Gives the permit back because nothing was sent. */
+  cancel(): void;
+  recordEnd(end: Pick<InvocationEnd, "code" | "refused">, nowMs: number): void;
 }
 
 /**
@@ -13,16 +14,13 @@ export interface FunctionPermit {
  * refusals.
  */
 export interface AdaptiveConcurrency {
-  /**
-   * Returns the milliseconds until a permit may be free. 0 means now; undefined means not before an invocation
-   * ends.
-   */
-  waitMs(nowMs: number): number | undefined;
+  /** Returns the milliseconds until a permit may be free; 0 means now. */
+  waitMs(nowMs: number): number;
   /**
    * Returns whether a slow cluster may have a permit. When permits are scarce, slow clusters leave some to
    * others.
    */
-  isForSlow(nowMs: number): boolean;
+  admitsSlowCluster(nowMs: number): boolean;
   /** Takes a free permit. */
   begin(isSlow: boolean, nowMs: number): FunctionPermit;
   status(): AdaptiveConcurrencyStatus;
@@ -38,30 +36,33 @@ export interface AdaptiveConcurrencyStatus {
 }
 
 /**
- * Most refusals arrive within this time. A level that has been full for so long holds, and the next step is
- * tried.
+ * Most refusals arrive within this time. If a full level is not refused for this long, the platform accepts it, and the
+ * next step is tried.
  */
 const STEP_MS = 25;
 
-/** A step raises the level by this part. The platform refuses the excess. */
+/** A step allows this part of the level more than are in flight, and at least one more. */
 const STEP_PART = 1 / 4;
 
-/** After a refusal, this many invocations must be accepted before the level rises: about 5 % are refused. */
+/** After a refusal, this many invocations must be accepted before the level rises, so that about 5 % are refused. */
 const ACCEPTED_PER_REFUSAL = 20;
 
-/** After this time without a refusal the level may rise in any case: a limit may be lifted while little is sent. */
+/**
+ * After this time without a refusal the level may rise in any case. The platform's limit may have risen while too
+ * little was sent to notice.
+ */
 const HOLD_MS = 30_000;
 
-/**
- * For this long after a refusal, permits are scarce: slow clusters leave this part of them, and at least one,
- * to others.
- */
-const FEW_MS = 600_000;
-const PART_FOR_QUICK = 1 / 4;
+/** For this long after a refusal, permits are scarce: slow clusters leave some to others. */
+const SCARCE_MS = 600_000;
+
+/** The part of scarce permits that slow clusters leave to others: at least one, if there are two or more. */
+const RESERVED_PART = 1 / 4;
 
 /**
- * The platform has failed if an answer is lost sooner than this and none arrives. A later loss may be the
- * invocation's own fault: some gateways do not wait for slow answers, and a tenant can cause one.
+ * An answer that is lost within this time counts as a failure of the platform, unless another answer has arrived since
+ * the invocation began. A later loss may be the invocation's own fault: some gateways do not wait for slow answers, and
+ * a tenant can cause one.
  */
 const SUDDEN_MS = 3_000;
 
@@ -75,10 +76,10 @@ const DENIED_WAIT_LIMIT_MS = 30_000;
  * Creates a concurrency limit that starts with one invocation in flight and rises step by step until one is
  * refused.
  *
- * A refusal while others are accepted shows the platform's limit, which then holds for a while. Every other
- * refusal is waited out: by the function's own circuit if it concerns the function, by the platform's shared
- * one if nothing can be reached. The result of an accepted invocation, however long it took, blocks no other.
- * `random` is uniform in [0, 1).
+ * A throttled invocation shows the platform's limit if others are in flight or were accepted since it began. The level
+ * then holds for a while. Every other refusal is waited out: by the function's own circuit if it concerns the function,
+ * by the platform's shared one if nothing can be reached. The result of an accepted invocation, however long it took,
+ * blocks no other. `random` is uniform in [0, 1).
  */
 export function createAdaptiveConcurrency(platform: Breaker, random: () => number): AdaptiveConcurrency {
   const own = createBreaker(random);
@@ -87,12 +88,12 @@ export function createAdaptiveConcurrency(platform: Breaker, random: () => numbe
   let slowInFlight = 0;
   /** The number of concurrent invocations that is known to be accepted or is being tried. */
   let level = 1;
-  /** Since when the level has been full; undefined if it never was. */
+  /** When this level was first full; undefined if it has not been full since the last rise or reset. */
   let triedMs: number | undefined;
-  /** Invocations that must be accepted before the level rises again, at the latest at `holdUntilMs`. */
+  /** The level rises after this many accepted invocations, or at `holdUntilMs`. */
   let owed = 0;
   let holdUntilMs = Number.NEGATIVE_INFINITY;
-  let fewUntilMs = Number.NEGATIVE_INFINITY;
+  let scarceUntilMs = Number.NEGATIVE_INFINITY;
   /** When an invocation was last accepted. */
   let lastAcceptedMs = Number.NEGATIVE_INFINITY;
 
@@ -109,7 +110,7 @@ export function createAdaptiveConcurrency(platform: Breaker, random: () => numbe
     reset();
   }
 
-  function waitMs(nowMs: number): number | undefined {
+  function waitMs(nowMs: number): number {
     resetAfterOutage();
     const closedMs = Math.max(platform.waitMs(nowMs), own.waitMs(nowMs));
     if (closedMs > 0) return closedMs;
@@ -121,58 +122,58 @@ export function createAdaptiveConcurrency(platform: Breaker, random: () => numbe
   }
 
   function begin(isSlow: boolean, nowMs: number): FunctionPermit {
-    const onTrial = { platform: platform.begin(nowMs), own: own.begin(nowMs) };
-    if (!onTrial.platform && !onTrial.own && inFlight >= level) {
+    const trials = { platform: platform.begin(nowMs), own: own.begin(nowMs) };
+    if (!trials.platform && !trials.own && inFlight >= level) {
       level = inFlight + Math.max(1, Math.floor(level * STEP_PART));
       triedMs = undefined;
     }
     inFlight += 1;
     if (isSlow) slowInFlight += 1;
     if (inFlight >= level) triedMs ??= nowMs;
-    const free = (): void => {
+    const release = (): void => {
       inFlight -= 1;
       if (isSlow) slowInFlight -= 1;
     };
     const learnNothing = (): void => {
-      platform.recordUnknown(onTrial.platform);
-      own.recordUnknown(onTrial.own);
+      platform.recordUnknown(trials.platform);
+      own.recordUnknown(trials.own);
     };
     return {
-      leave() {
-        free();
+      cancel() {
+        release();
         learnNothing();
       },
-      ended(end, endedMs) {
-        free();
+      recordEnd(end, endedMs) {
+        release();
         if (end.code === ABANDONED) learnNothing();
-        else if (end.code === "Unreachable") handleUnreachable(end.refused, onTrial, nowMs, endedMs);
-        else handleReached(end, onTrial, nowMs, endedMs);
+        else if (end.code === "Unreachable") handleUnreachable(end.refused, trials, nowMs, endedMs);
+        else handleReached(end, trials, nowMs, endedMs);
       },
     };
   }
 
-  function handleUnreachable(refused: boolean, onTrial: Trials, beganMs: number, nowMs: number): void {
-    own.recordUnknown(onTrial.own);
+  function handleUnreachable(refused: boolean, trials: Trials, beganMs: number, nowMs: number): void {
+    own.recordUnknown(trials.own);
     const isSudden = nowMs - beganMs < SUDDEN_MS && platform.getLastAnswerMs() < beganMs;
-    if (refused || isSudden) platform.recordRefusal(onTrial.platform, WAIT_LIMIT_MS, nowMs);
-    else platform.recordUnknown(onTrial.platform);
+    if (refused || isSudden) platform.recordRefusal(trials.platform, WAIT_LIMIT_MS, nowMs);
+    else platform.recordUnknown(trials.platform);
   }
 
   function handleReached(
     { code, refused }: Pick<InvocationEnd, "code" | "refused">,
-    onTrial: Trials,
+    trials: Trials,
     beganMs: number,
     nowMs: number,
   ): void {
     // A timeout proves nothing about the platform: the tenant's API server may be the silent one.
-    if (code === "TimedOut") platform.recordUnknown(onTrial.platform);
+    if (code === "TimedOut") platform.recordUnknown(trials.platform);
     else platform.recordAnswer(nowMs);
-    const isBesideOthers = inFlight > 0 || lastAcceptedMs >= beganMs;
+    const othersRunOrWereAccepted = inFlight > 0 || lastAcceptedMs >= beganMs;
     if (code === undefined || !refused) recordAccepted(nowMs);
-    else if (code === "Throttled" && isBesideOthers && !onTrial.own) lowerLevel(nowMs);
+    else if (code === "Throttled" && othersRunOrWereAccepted && !trials.own) lowerLevel(nowMs);
     else {
       if (!own.isOpen()) reset();
-      own.recordRefusal(onTrial.own, code === "Denied" ? DENIED_WAIT_LIMIT_MS : WAIT_LIMIT_MS, nowMs);
+      own.recordRefusal(trials.own, code === "Denied" ? DENIED_WAIT_LIMIT_MS : WAIT_LIMIT_MS, nowMs);
     }
   }
 
@@ -186,14 +187,14 @@ export function createAdaptiveConcurrency(platform: Breaker, random: () => numbe
     level = Math.max(1, Math.min(level, inFlight));
     owed += ACCEPTED_PER_REFUSAL;
     holdUntilMs = nowMs + HOLD_MS;
-    fewUntilMs = nowMs + FEW_MS;
+    scarceUntilMs = nowMs + SCARCE_MS;
   }
 
   return {
     waitMs,
-    isForSlow(nowMs) {
-      if (nowMs >= fewUntilMs) return true;
-      return slowInFlight < Math.max(1, level - Math.max(1, Math.floor(level * PART_FOR_QUICK)));
+    admitsSlowCluster(nowMs) {
+      if (nowMs >= scarceUntilMs) return true;
+      return slowInFlight < Math.max(1, level - Math.max(1, Math.floor(level * RESERVED_PART)));
     },
     begin,
     status: () => ({ inFlight, places: level, open: platform.isOpen() || own.isOpen() }),

@@ -113,11 +113,11 @@ export function createInvocationLimiter({
       if (isOver) return;
       isOver = true;
       const nowMs = clock.now();
-      if (end === undefined) functionPermit.leave(nowMs);
-      else functionPermit.ended(end, nowMs);
+      if (end === undefined) functionPermit.cancel();
+      else functionPermit.recordEnd(end, nowMs);
       // A loss while nothing can be reached says nothing about the cluster.
-      if (end === undefined || (end.code === "Unreachable" && platform.isOpen())) clusterPermit.leave();
-      else clusterPermit.ended(end, nowMs);
+      if (end === undefined || (end.code === "Unreachable" && platform.isOpen())) clusterPermit.cancel();
+      else clusterPermit.recordEnd(end, nowMs);
       if (cluster.inFlight() > 0) account.countBeyond(-1);
       account.quota.end(share, request.floorShare, end?.usage, nowMs);
       callWaiters();
@@ -159,7 +159,7 @@ export function createInvocationLimiter({
     if (free.size === 0) return undefined;
     for (const [waiter, asks] of waiting) {
       if (!free.has(asks.fn) || !hasLeave(asks, nowMs)) continue;
-      const usedMs = asks.cluster.usedMs(nowMs);
+      const usedMs = asks.cluster.getUsedMs(nowMs);
       if (usedMs >= leastMs) continue;
       first = waiter;
       leastMs = usedMs;
@@ -228,6 +228,6 @@ function canStart(asks: WaitingInvocation, nowMs: number): boolean {
 /** Returns whether only the function's own limit can still delay this cluster's next invocation. */
 function hasLeave({ request, fn, account, cluster }: WaitingInvocation, nowMs: number): boolean {
   const isSlowed = cluster.isSlowed(nowMs);
-  if (isSlowed && !fn.isForSlow(nowMs)) return false;
+  if (isSlowed && !fn.admitsSlowCluster(nowMs)) return false;
   return cluster.inFlight() === 0 || (!isSlowed && account.hasRoom(request.floorShare));
 }

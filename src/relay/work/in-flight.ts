@@ -23,12 +23,12 @@ export type InFlightEntry = Entry & { readonly phase: InFlight };
 /** The context in which an invocation ends for one object. */
 export interface SettlementContext {
   readonly nowMs: number;
-  /** Uniform in [0, 1), and equal for all objects of the invocation that stay together. */
+  /** Uniform in [0, 1), and equal for objects that are sent again in one batch. */
   readonly draw: number;
   readonly rules: WorkRules;
 }
 
-/** Returns the entry with its task in flight. */
+/** Returns the entry with the given task in flight since `nowMs`; `sinceMs` is when the task became ready. */
 export function startTask(
   entry: Entry,
   task: Task,
@@ -72,16 +72,16 @@ function getTaskAfterRefusal({ task, next }: InFlight): Task | undefined {
   return next === undefined ? task : mergeResyncs(task, next);
 }
 
-/** Returns the entry after a lost invocation, whose function may still be writing for `settleMs`. */
+/** Returns the entry after a failed invocation, whose function may still be writing for `settleMs`. */
 export function applyFailure(entry: InFlightEntry, settleMs: number, settling: SettlementContext): Entry {
   const { task } = entry.phase;
   const untilMs = settling.nowMs + settleMs;
-  const after =
+  const settled =
     task.queue === "look"
       ? applyResyncFailure(entry, task, untilMs, settling)
       : applyWorkFailure(entry, task, untilMs, settling);
-  if (settleMs <= 0) return { ...after, phase: createFreePhase(after.phase.next) };
-  return { ...after, phase: { kind: "lost", untilMs, next: after.phase.next } };
+  const { next } = settled.phase;
+  return { ...settled, phase: settleMs <= 0 ? createFreePhase(next) : { kind: "lost", untilMs, next } };
 }
 
 function applyResyncFailure(
@@ -107,6 +107,7 @@ function applyWorkFailure(
   { nowMs, draw, rules }: SettlementContext,
 ): Entry {
   const { phase, history } = entry;
+  // The watch has shown that the work is done: the invocation did it, although its report is missing.
   if (phase.next?.queue !== "work") return applyOwnChange(entry, sent.snapshot, nowMs, rules);
   const failures = history.failures + 1;
   const next: Work = {
@@ -116,6 +117,7 @@ function applyWorkFailure(
     tried: { fingerprint: sent.fingerprint, demand: sent.demand, atMs: phase.startedMs },
     mayBeDone: true,
   };
-  const hurriedNext = isNewDeletion(history, next.snapshot) ? hasten(next, history, fromMs) : next;
-  return { ...entry, history: { ...history, failures }, phase: { ...phase, next: hurriedNext } };
+  // A deletion that was not sent yet follows as soon as no function writes any more.
+  const expeditedNext = isNewDeletion(history, next.snapshot) ? hasten(next, history, fromMs) : next;
+  return { ...entry, history: { ...history, failures }, phase: { ...phase, next: expeditedNext } };
 }
