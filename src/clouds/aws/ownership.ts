@@ -47,18 +47,6 @@ export function hasLostOwner(
   return isTerminated === true && vpc === undefined && !isTagged;
 }
 
-/**
- * Returns whether a resource shows another owner: another VPC, or tags of other clusters alone. A resource without
- * cluster tags shows no owner.
- */
-export function hasAnotherOwner(ownership: Ownership, facts: OwnershipFacts): boolean {
-  const name = ownership.clusterTag ?? ownership.clusterName;
-  const isInAnotherVpc = facts.vpc !== undefined && checkVpc(ownership, facts) !== undefined;
-  const found = (facts.tags ?? []).filter(isClusterTag);
-  const isOfAnother = name !== undefined && !found.some((tag) => matchesClusterTag(name, tag));
-  return isInAnotherVpc || (found.length > 0 && isOfAnother);
-}
-
 /** Returns the tag keys that can mark a resource as the cluster's. */
 export function listClusterTagKeys(name: string): string[] {
   return [`${TAG_PREFIX}${name}`, LEGACY_TAG];

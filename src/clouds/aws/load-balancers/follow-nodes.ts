@@ -15,7 +15,7 @@ import {
   planTargetDeregistration,
   planTargetRegistration,
 } from "#clouds/aws/load-balancers/network/targets.ts";
-import { getTargetInstanceId } from "#clouds/aws/load-balancers/select-target.ts";
+import { checkNodeLabels, getTargetInstanceId } from "#clouds/aws/load-balancers/select-target.ts";
 import type { AwsLoadBalancerState, TargetGroupState } from "#clouds/aws/load-balancers/state.ts";
 import { spreadNodeRules } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import type {
@@ -119,6 +119,5 @@ function selectChoosable(
 ): readonly TargetNode[] | undefined {
   if (invalid.has(formatAnnotationName("target-node-labels")))
     return nodes.filter((node) => registered.includes(getTargetInstanceId(node) ?? ""));
-  const hasLabelSelector = annotations["target-node-labels"] !== undefined;
-  return hasLabelSelector && nodes.every(({ labels }) => labels === undefined) ? undefined : nodes;
+  return checkNodeLabels(nodes, annotations["target-node-labels"]) === undefined ? nodes : undefined;
 }

@@ -107,6 +107,11 @@ export function isOfAnotherCluster(tags: Pairs, clusterTag: string): boolean {
   return hasClusterTag(tags) && !isOfCluster(tags, clusterTag);
 }
 
+/** Describes a resource that a Service may not use: it has not the cluster's tag, and is not in `cloud.allow`. */
+export function describeNotAllowed(clusterTag: string, key: string): string {
+  return `neither tagged ${CLUSTER_TAG_PREFIX}${clusterTag} nor in cloud.allow.${key}`;
+}
+
 /**
  * Whether a Service's load balancer may use a resource: it has the cluster's tag, or the operator lists it.
  */

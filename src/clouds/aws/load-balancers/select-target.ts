@@ -1,9 +1,13 @@
 import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
-import { hasLabels, readTargetNodeLabels } from "#clouds/aws/load-balancers/annotations/readers.ts";
-import type { AwsLoadBalancerState, VpcState } from "#clouds/aws/load-balancers/state.ts";
+import {
+  hasLabels,
+  readTargetNodeLabels,
+  type TargetNodeLabels,
+} from "#clouds/aws/load-balancers/annotations/readers.ts";
+import type { AwsLoadBalancerState, TargetInstance, VpcState } from "#clouds/aws/load-balancers/state.ts";
 import { parseProviderID } from "#clouds/aws/provider-id.ts";
 import type { Reason } from "#core/reason.ts";
-import type { LoadBalancerQuestion, TargetNode } from "#core/service/model.ts";
+import type { Issue, LoadBalancerQuestion, TargetNode } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 
 /**
@@ -40,13 +44,24 @@ export function listLostTargets(
   return [...new Set(registered)].filter((id) => !desiredIds.has(id));
 }
 
-/** The instances from which registered ones are selected that stay. */
-export interface RegisteredTargets {
-  readonly registered: Iterable<string>;
-  /** The instances of the nodes that the Service selects. */
-  readonly selected: readonly string[];
-  /** The instances that can be targets now. */
-  readonly chosen: readonly string[];
+/** A node that a Service selects, and its instance if AWS shows that as the cluster's. */
+interface SelectedNode {
+  readonly name: string;
+  readonly id: string;
+  readonly instance: TargetInstance | undefined;
+}
+
+/** Returns the nodes with an instance and with the required labels. */
+export function selectNodes(
+  nodes: readonly TargetNode[],
+  labels: TargetNodeLabels | undefined,
+  { instances }: VpcState,
+): readonly SelectedNode[] {
+  return nodes.flatMap((node) => {
+    const id = getTargetInstanceId(node);
+    if (id === undefined || !hasLabels(node.labels, labels)) return [];
+    return { name: node.name, id, instance: Object.hasOwn(instances, id) ? instances[id] : undefined };
+  });
 }
 
 /**
@@ -56,17 +71,35 @@ export interface RegisteredTargets {
  * as terminated or with another owner never stays.
  */
 export function selectKeptTargets(
-  { registered, selected, chosen }: RegisteredTargets,
-  { instances, excludedInstanceIds = [] }: VpcState,
+  registered: Iterable<string>,
+  selected: readonly SelectedNode[],
+  chosen: readonly string[],
+  { excludedInstanceIds = [] }: VpcState,
 ): readonly string[] {
-  const isUnknown = (id: string): boolean => !Object.hasOwn(instances, id);
-  const isExcluded = (id: string): boolean =>
-    excludedInstanceIds.includes(id) || (!isUnknown(id) && instances[id]?.state === "terminated");
+  const listIds = (isListed: (node: SelectedNode) => boolean): readonly string[] =>
+    selected.filter(isListed).map(({ id }) => id);
+  const ended = listIds(({ instance }) => instance?.state === "terminated");
+  const otherIds = new Set([...chosen, ...excludedInstanceIds, ...ended]);
+  const unknownIds = new Set(listIds(({ instance }) => instance === undefined));
   const isLastKept = selected.length > 0 && chosen.length === 0;
-  const [selectedIds, chosenIds] = [new Set(selected), new Set(chosen)];
-  return [...registered].filter(
-    (id) => !chosenIds.has(id) && !isExcluded(id) && (isLastKept || (selectedIds.has(id) && isUnknown(id))),
-  );
+  return [...registered].filter((id) => !otherIds.has(id) && (isLastKept || unknownIds.has(id)));
+}
+
+/**
+ * Refuses to select by label if no node of the event has labels: if they counted as missing, all targets would be
+ * removed. In the event, a node without labels looks like one whose labels are unknown.
+ */
+export function checkNodeLabels(
+  nodes: readonly TargetNode[],
+  required: TargetNodeLabels | undefined,
+): Issue | undefined {
+  if (required === undefined || nodes.length === 0 || nodes.some(({ labels }) => labels !== undefined))
+    return undefined;
+  return {
+    code: "NodeLabelsUnknown",
+    field: formatAnnotationName("target-node-labels"),
+    detail: "the labels of no node are known",
+  };
 }
 
 const MAX_NAMED = 5;
@@ -75,6 +108,6 @@ const MAX_NAMED = 5;
 export function buildTargetWait(nodes: readonly string[]): { readonly awaits?: Reason } {
   if (nodes.length === 0) return {};
   const named = nodes.toSorted().slice(0, MAX_NAMED).join(", ");
-  const message = `${nodes.length} nodes are awaited, because AWS does not show their instances as running and tagged with the cluster's tag: ${named}`;
+  const message = `${nodes.length} nodes are awaited: AWS shows no running instance with the cluster's tag: ${named}`;
   return { awaits: { code: "TargetsAwaited", message } };
 }

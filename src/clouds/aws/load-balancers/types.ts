@@ -82,7 +82,7 @@ export interface DesiredNodeRules extends ClusterIdentity {
    * Whether AWS does not show some registered targets. Every group with rules of this load balancer then counts as
    * theirs, and keeps the rules.
    */
-  readonly hasHiddenTargets?: boolean;
+  readonly hasHiddenTargets?: boolean | undefined;
   readonly openings: readonly Opening[];
   /**
    * Rules of this load balancer, by their description or by the group that they allow. Rules for health

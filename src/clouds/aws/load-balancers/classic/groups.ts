@@ -1,7 +1,7 @@
 import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import type { ClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
 import type { ClassicDesiredState } from "#clouds/aws/load-balancers/classic/desired-state.ts";
-import { isAllowed, isOwned } from "#clouds/aws/load-balancers/ownership.ts";
+import { describeNotAllowed, isAllowed, isOwned } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Opening, PlanResult } from "#clouds/aws/load-balancers/types.ts";
 import { planFrontendGroup } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import type { Issue } from "#core/service/model.ts";
@@ -78,7 +78,7 @@ function checkNamedGroups(
     const detail =
       found === undefined
         ? `security group ${id} is not in ${state.vpc.id}`
-        : `security group ${id} is neither tagged kubernetes.io/cluster/${owner.clusterTag} nor in cloud.allow.securityGroups`;
+        : `security group ${id} is ${describeNotAllowed(owner.clusterTag, "securityGroups")}`;
     const isUsable =
       found !== undefined &&
       isAllowed("securityGroups", { id, tags: found.tags }, { clusterTag: owner.clusterTag, allow });

@@ -1,9 +1,8 @@
 import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
-import { hasLabels } from "#clouds/aws/load-balancers/annotations/readers.ts";
 import type { Annotations } from "#clouds/aws/load-balancers/annotations/table.ts";
 import type { ClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
-import { getTargetInstanceId, selectKeptTargets } from "#clouds/aws/load-balancers/select-target.ts";
+import { checkNodeLabels, selectKeptTargets, selectNodes } from "#clouds/aws/load-balancers/select-target.ts";
 import type { ClassicLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
 import { splitIntoChunks } from "#core/chunks.ts";
 import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
@@ -27,25 +26,17 @@ export function chooseInstances(
   annotations: Annotations,
 ): DesiredInstances | Issue {
   const labels = annotations["target-node-labels"];
-  if (
-    labels !== undefined &&
-    question.nodes.length > 0 &&
-    question.nodes.every(({ labels: nodeLabels }) => nodeLabels === undefined)
-  )
-    return buildLabelsUnknownIssue();
-  const selected: string[] = [];
+  const labelIssue = checkNodeLabels(question.nodes, labels);
+  if (labelIssue !== undefined) return labelIssue;
+  const selected = selectNodes(question.nodes, labels, state.vpc);
   const ids = new Set<string>();
   const awaitedNodes: string[] = [];
-  for (const node of question.nodes) {
-    const id = getTargetInstanceId(node);
-    if (id === undefined || !hasLabels(node.labels, labels)) continue;
-    selected.push(id);
-    const instance = Object.hasOwn(state.vpc.instances, id) ? state.vpc.instances[id] : undefined;
-    if (instance === undefined) awaitedNodes.push(node.name);
+  for (const { name, id, instance } of selected) {
+    if (instance === undefined) awaitedNodes.push(name);
     else if (!ENDED_STATES.has(instance.state)) ids.add(id);
   }
   const registered = listRegisteredInstances(state.classic);
-  const keptIds = selectKeptTargets({ registered, selected, chosen: [...ids] }, state.vpc);
+  const keptIds = selectKeptTargets(registered, selected, [...ids], state.vpc);
   if (ids.size <= MAX_INSTANCES) return { ids: [...ids].sort(), keptIds, awaitedNodes, warnings: [] };
   const ranked = [...ids]
     .sort()
@@ -107,10 +98,4 @@ function rankInstance(id: string, registered: ReadonlySet<string>): number {
 
 function toInstanceList(ids: readonly string[]): { InstanceId: string }[] {
   return ids.map((InstanceId) => ({ InstanceId }));
-}
-
-/** The issue of unknown labels: without it no node would match, and all targets would be removed. */
-function buildLabelsUnknownIssue(): Issue {
-  const field = formatAnnotationName("target-node-labels");
-  return { code: "NodeLabelsUnknown", field, detail: "the labels of no node are known" };
 }

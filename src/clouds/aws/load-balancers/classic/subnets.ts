@@ -65,7 +65,7 @@ function buildSubnetsIssue(attachedIds: readonly string[], desired: readonly Sub
     code: "SubnetsChanged",
     field: formatAnnotationName("subnets"),
     allowed: "an additional subnet in another zone",
-    detail: `${attachedIds.join(", ")} is its only subnet, and ${desired.map(getSubnetId).join(", ")} is in the same zone`,
+    detail: `${attachedIds.join(", ")} is its only subnet, in the zone of ${desired.map(getSubnetId).join(", ")}`,
   };
 }
 

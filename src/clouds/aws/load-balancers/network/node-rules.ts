@@ -41,14 +41,14 @@ export function planRules(
   instanceIds: readonly string[],
   source: TrafficSource,
   context: NetworkContext,
-  hasHiddenTargets = false,
+  hasHiddenTargets?: boolean,
 ): PlanResult<readonly Issue[]> {
   const { sharedSecurityGroupId } = source;
   const openings =
     sharedSecurityGroupId === undefined
       ? buildOpenings(source, context)
       : buildSharedOpenings(sharedSecurityGroupId, context);
-  return plan(instanceIds, openings, context, { ownPorts: context.desired.ownPorts, hasHiddenTargets });
+  return plan(instanceIds, openings, context, { ...context.desired, hasHiddenTargets });
 }
 
 /** Copies a load balancer's existing rules to those security groups of its nodes that lack them. */
@@ -93,8 +93,8 @@ function plan(
   { name, settings, configuration, state }: LoadBalancerContext,
   {
     ownPorts,
-    hasHiddenTargets = false,
-  }: { readonly ownPorts: readonly number[]; readonly hasHiddenTargets?: boolean },
+    hasHiddenTargets,
+  }: { readonly ownPorts: readonly number[]; readonly hasHiddenTargets?: boolean | undefined },
 ): PlanResult<readonly Issue[]> {
   return planNodeRules(
     {

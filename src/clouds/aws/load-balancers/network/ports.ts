@@ -81,7 +81,7 @@ function buildMixedIssue(port: number, isTls: boolean): Issue {
     allowed: isTls
       ? "one protocol for a port with TLS termination"
       : "one protocol for each port number, or TCP and UDP with the same nodePort",
-    detail: "a network load balancer has one listener for each port number",
+    detail: "each port number has one listener",
   };
 }
 

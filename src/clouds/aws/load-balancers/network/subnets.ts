@@ -4,7 +4,7 @@ import { getAllowedResources } from "#clouds/aws/load-balancers/configuration.ts
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import { hasFrontendGroups } from "#clouds/aws/load-balancers/network/groups.ts";
 import { type Families, IPV4 } from "#clouds/aws/load-balancers/network/ports.ts";
-import { isAllowed } from "#clouds/aws/load-balancers/ownership.ts";
+import { describeNotAllowed, isAllowed } from "#clouds/aws/load-balancers/ownership.ts";
 import type { SubnetState } from "#clouds/aws/load-balancers/state.ts";
 import type { SubnetChoice } from "#clouds/aws/load-balancers/types.ts";
 import { chooseSubnets } from "#clouds/aws/load-balancers/vpc/choose-subnets.ts";
@@ -161,10 +161,7 @@ function checkElasticIps({ desired, owner, state, configuration }: NetworkContex
     if (isUsable && network !== undefined) return [];
     // A missing address has no tags, so this comes before the reason that names the tag.
     if (address === undefined) return [`${id} is not in this region and account`];
-    if (!isUsable)
-      return [
-        `${id} is neither tagged kubernetes.io/cluster/${owner.clusterTag} nor in cloud.allow.elasticIPs`,
-      ];
+    if (!isUsable) return [`${id} is ${describeNotAllowed(owner.clusterTag, "elasticIPs")}`];
     return address.isInUse ? [`${id} is in use`] : [];
   });
   if (faults.length === 0) return undefined;

@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
 import type { TargetDescription, TargetGroup } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
-import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
-import { hasLabels, type TargetNodeLabels } from "#clouds/aws/load-balancers/annotations/readers.ts";
+import type { TargetNodeLabels } from "#clouds/aws/load-balancers/annotations/readers.ts";
 import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import type { Families } from "#clouds/aws/load-balancers/network/ports.ts";
 import { getTargetGroupArn } from "#clouds/aws/load-balancers/network/target-groups.ts";
-import { getTargetInstanceId, selectKeptTargets } from "#clouds/aws/load-balancers/select-target.ts";
+import { checkNodeLabels, selectKeptTargets, selectNodes } from "#clouds/aws/load-balancers/select-target.ts";
 import type {
   AwsLoadBalancerState,
   TargetGroupState,
@@ -62,23 +61,19 @@ export function chooseTargets(
   const registered = listRegisteredIds(state);
   const nodeWarnings: Issue[] = [];
   const awaitedNodes: string[] = [];
-  const selected: string[] = [];
   const candidates = new Map<string, TargetInstance>();
-  for (const node of nodes) {
-    const id = getTargetInstanceId(node);
-    if (id === undefined || !hasLabels(node.labels, rules.labels)) continue;
-    selected.push(id);
-    const instance = Object.hasOwn(state.vpc.instances, id) ? state.vpc.instances[id] : undefined;
-    if (isAwaited(instance, registered.has(id))) awaitedNodes.push(node.name);
+  const selected = selectNodes(nodes, rules.labels, state.vpc);
+  for (const { name: nodeName, id, instance } of selected) {
+    if (isAwaited(instance, registered.has(id))) awaitedNodes.push(nodeName);
     if (instance === undefined || instance.state === "terminated") continue;
     if (rules.family === "ipv6" && instance.primaryIpv6 === undefined) {
-      nodeWarnings.push(buildNoIPv6Issue(node));
+      nodeWarnings.push(buildNoIPv6Issue(nodeName));
       continue;
     }
     if (instance.state === "running" || registered.has(id)) candidates.set(id, instance);
   }
   const ids = limitTargets(candidates, registered, rules, name);
-  const keptIds = selectKeptTargets({ registered, selected, chosen: ids }, state.vpc);
+  const keptIds = selectKeptTargets(registered, selected, ids, state.vpc);
   const tooMany = ids.length < candidates.size ? [buildTooManyIssue(ids.length, candidates.size)] : [];
   return { ids, keptIds, awaitedNodes, warnings: [...nodeWarnings.slice(0, MAX_NODE_WARNINGS), ...tooMany] };
 }
@@ -92,19 +87,9 @@ function isAwaited(instance: TargetInstance | undefined, isRegistered: boolean):
   return !isRegistered && (instance.state === "pending" || /^stopp(ing|ed)$/.test(instance.state));
 }
 
-/**
- * Refuses to select by label if no node of the event has labels: if they counted as missing, all targets would be
- * removed. In the event, a node without labels looks like one whose labels are unknown.
- */
+/** Refuses to select by label if no node of the event has labels. */
 export function checkLabels(nodes: readonly TargetNode[], { desired }: NetworkContext): Issue | undefined {
-  const required = desired.annotations["target-node-labels"];
-  if (required === undefined || nodes.length === 0 || nodes.some(({ labels }) => labels !== undefined))
-    return undefined;
-  return {
-    code: "NodeLabelsUnknown",
-    field: formatAnnotationName("target-node-labels"),
-    detail: "the labels of no node are known",
-  };
+  return checkNodeLabels(nodes, desired.annotations["target-node-labels"]);
 }
 
 /** Returns the actions that register missing targets with each target group. */
@@ -217,7 +202,7 @@ function buildTooManyIssue(chosen: number, total: number): Issue {
   };
 }
 
-function buildNoIPv6Issue({ name }: TargetNode): Issue {
+function buildNoIPv6Issue(name: string): Issue {
   return {
     code: "NodeWithoutIPv6",
     field: "spec.ipFamilies",

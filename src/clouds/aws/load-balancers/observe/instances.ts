@@ -5,9 +5,8 @@ import type { TargetInstance } from "#clouds/aws/load-balancers/state.ts";
 import {
   type AwsCluster,
   checkResourceOwnership,
-  hasAnotherOwner,
+  hasClusterTags,
   hasLostOwner,
-  type OwnershipFacts,
 } from "#clouds/aws/ownership.ts";
 import { ok } from "#clouds/outcome.ts";
 import { splitIntoChunks } from "#core/chunks.ts";
@@ -19,7 +18,7 @@ const MAX_VALUES = 200;
 export interface TargetInstances {
   readonly instances: Readonly<Record<string, TargetInstance>>;
   /** Ids of instances that AWS shows with another owner, or terminated and without any owner. */
-  readonly excludedIds: readonly string[];
+  readonly excludedInstanceIds: readonly string[];
   readonly vpc: string | undefined;
 }
 
@@ -34,29 +33,35 @@ export async function readTargetInstances(
 ): Promise<Outcome<TargetInstances>> {
   const found = await describeByIds(ids, read);
   if (found.kind === "fault") return found;
-  const ownedInstances = found.value
-    .filter((each) => {
-      const facts = toOwnershipFacts(each);
-      return checkResourceOwnership(cluster, facts) === undefined && !hasLostOwner(cluster, facts);
-    })
-    .toSorted((a, b) => ((a.InstanceId ?? "") < (b.InstanceId ?? "") ? -1 : 1));
-  const excludedInstances = found.value.filter((each) => {
-    const facts = toOwnershipFacts(each);
-    return hasAnotherOwner(cluster, facts) || hasLostOwner(cluster, facts);
-  });
+  const byOwner = Map.groupBy(found.value, (each) => classifyOwner(each, cluster));
+  const ownedInstances = (byOwner.get("cluster") ?? []).toSorted((a, b) =>
+    (a.InstanceId ?? "") < (b.InstanceId ?? "") ? -1 : 1,
+  );
   return ok({
     instances: Object.fromEntries(
       ownedInstances.flatMap((instance) =>
         instance.InstanceId === undefined ? [] : [[instance.InstanceId, toTargetInstance(instance)]],
       ),
     ),
-    excludedIds: excludedInstances.flatMap(({ InstanceId: id }) => id ?? []).toSorted(),
+    excludedInstanceIds: (byOwner.get("another") ?? []).flatMap(({ InstanceId: id }) => id ?? []),
     vpc: ownedInstances.find(({ VpcId: vpc }) => vpc !== undefined)?.VpcId,
   });
 }
 
-function toOwnershipFacts({ VpcId: vpc, Tags: tags, State: state }: Instance): OwnershipFacts {
-  return { vpc, tags, isTerminated: state?.Name === "terminated" };
+/**
+ * Returns which owner an instance shows. Another one: another VPC, or only other clusters' tags; or none any more,
+ * because it is terminated. An instance that lacks the expected tag shows no owner.
+ */
+function classifyOwner(
+  { VpcId: vpc, Tags: tags, State: state }: Instance,
+  cluster: AwsCluster,
+): "cluster" | "another" | "unknown" {
+  const facts = { vpc, tags, isTerminated: state?.Name === "terminated" };
+  if (hasLostOwner(cluster, facts)) return "another";
+  if (checkResourceOwnership(cluster, facts) === undefined) return "cluster";
+  const { vpc: ownVpc = vpc, clusterTag: tag = cluster.clusterName } = cluster;
+  const isOfAnother = vpc !== ownVpc || (tag !== undefined && hasClusterTags(facts));
+  return vpc !== undefined && isOfAnother ? "another" : "unknown";
 }
 
 /** Returns the instances that AWS shows, whatever their owner. */

@@ -188,10 +188,9 @@ async function findVpc(
 function buildVpcParts(
   groups: VpcState["groups"],
   subnets: VpcState["subnets"],
-  { instances, excludedIds }: TargetInstances,
+  { instances, excludedInstanceIds }: TargetInstances,
 ): Omit<VpcState, "id"> {
-  const excluded = excludedIds.length === 0 ? {} : { excludedInstanceIds: excludedIds };
-  return { groups, subnets, instances, ...excluded };
+  return { groups, subnets, instances, excludedInstanceIds };
 }
 
 /**

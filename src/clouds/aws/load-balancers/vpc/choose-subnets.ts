@@ -1,4 +1,5 @@
 import {
+  describeNotAllowed,
   isEligibleSubnet,
   isNameableSubnet,
   isOfCluster,
@@ -46,7 +47,7 @@ function chooseNamed(text: string, desired: DesiredSubnets, vpc: VpcState): Subn
   const subnets = candidates.flat();
   const foreign = subnets.filter((each) => !isNameableSubnet(toNamedResource(each), desired));
   if (foreign.length > 0) {
-    const detail = `neither tagged kubernetes.io/cluster/${desired.clusterTag} nor in cloud.allow.subnets: ${formatSubnetIds(foreign)}`;
+    const detail = `${describeNotAllowed(desired.clusterTag, "subnets")}: ${formatSubnetIds(foreign)}`;
     return reject("SubnetNotFound", desired, "subnets of this cluster", detail);
   }
   if (new Set(subnets.map(({ subnet }) => subnet.AvailabilityZone)).size < subnets.length)

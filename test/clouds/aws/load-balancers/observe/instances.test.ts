@@ -19,8 +19,8 @@ async function readOne(shown: Readonly<Record<string, unknown>> | undefined) {
   const read = (async () => ok({ Reservations: [{ Instances }] })) as unknown as Reader;
   const found = await readTargetInstances(["i-1"], CLUSTER, read);
   if (found.kind === "fault") throw new Error(found.fault.code);
-  const { instances, excludedIds } = found.value;
-  return { owned: Object.keys(instances), excluded: excludedIds };
+  const { instances, excludedInstanceIds: excluded } = found.value;
+  return { owned: Object.keys(instances), excluded };
 }
 
 test.each([
