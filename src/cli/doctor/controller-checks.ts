@@ -12,7 +12,7 @@ import {
 import { OPERATED_CONTROLLERS, type OperatedController } from "#core/controllers.ts";
 import type { ControllerFunctionName } from "#core/descriptors.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
-import { limitLoadBalancers } from "#core/service/settings.ts";
+import { getMaxLoadBalancers } from "#core/service/settings.ts";
 
 /** A check of what one controller needs. */
 type ControllerCheck = Omit<Check, "controller">;
@@ -54,10 +54,10 @@ export const loadBalancers: ControllerCheck = {
   async run({ reached, services }) {
     const listed = await services().catch((error: unknown) => getErrorMessage(error));
     if (typeof listed === "string") return reportFailure(listed, GRANT);
-    const max = limitLoadBalancers(reached.cluster.loadBalancers);
+    const max = getMaxLoadBalancers(reached.cluster.loadBalancers);
     const held = listed.filter(({ standing }) => standing === "holds").length;
     const waiting = listed.length - held;
-    const words = `${held} of ${max} that the cluster may have${waiting === 0 ? "" : `, ${waiting} more requested`}`;
+    const words = `${held} of the ${max} that loadBalancers.max allows${waiting === 0 ? "" : `, ${waiting} more requested`}`;
     if (held + waiting > max) return reportFailure(words, RAISE);
     return held >= NEARLY * max ? reportWarning(words, RAISE) : reportOk(words);
   },

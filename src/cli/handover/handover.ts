@@ -19,7 +19,7 @@ import { formatRemainingFlag, listHandedOver, listOneAtATime } from "#core/hando
 import { formatCollectionPath, SERVICES } from "#core/resources/resource.ts";
 import type { SecondCcm } from "#core/second-ccm.ts";
 import { needsLoadBalancer } from "#core/service/needs-work.ts";
-import { limitLoadBalancers } from "#core/service/settings.ts";
+import { getMaxLoadBalancers } from "#core/service/settings.ts";
 import { parseService } from "#core/service/snapshot.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
@@ -199,7 +199,7 @@ async function findBeyondLimit(cluster: Cluster, transport: Transport): Promise<
   const list = await listAll(transport, formatCollectionPath(SERVICES), project, signal);
   if (list.kind !== "list")
     throw new Error(`the Services of cluster ${cluster.name} cannot be listed: ${list.message}`);
-  return describeServicesBeyondLimit(list.items.length, limitLoadBalancers(cluster.loadBalancers));
+  return describeServicesBeyondLimit(list.items.length, getMaxLoadBalancers(cluster.loadBalancers));
 }
 
 /** A hand-back without another controller would leave the cluster without one. */

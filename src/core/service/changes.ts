@@ -5,7 +5,7 @@ import type { Reason } from "#core/reason.ts";
 import { SERVICES } from "#core/resources/resource.ts";
 import { IN_PROGRESS } from "#core/service/issues.ts";
 import { LOAD_BALANCERS, type LoadBalancerAction, type LoadBalancerStep } from "#core/service/model.ts";
-import { hashContent, hashOfIngress } from "#core/service/needs-work.ts";
+import { hashContent, hashIngress } from "#core/service/needs-work.ts";
 import type { DesiredLoadBalancer } from "#core/service/phase.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
 import type { AnnotationFacts } from "#core/service/state-annotation.ts";
@@ -65,7 +65,7 @@ export function buildAnnotationFacts(
   return {
     ...hashes,
     state: "applied",
-    ingress: hashOfIngress(ingress),
+    ingress: hashIngress(ingress),
     nodes: nodes.resourceVersion,
     at: now.toISOString(),
   };

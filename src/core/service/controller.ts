@@ -33,7 +33,7 @@ import {
   type LoadBalancerAction,
   type LoadBalancerModel,
 } from "#core/service/model.ts";
-import { getIngress, hashContent, hashOfIngress } from "#core/service/needs-work.ts";
+import { getIngress, hashContent, hashIngress } from "#core/service/needs-work.ts";
 import { decidePhase } from "#core/service/phase.ts";
 import type { Service } from "#core/service/service.ts";
 import { formatHolderCount, parseStateAnnotation } from "#core/service/state-annotation.ts";
@@ -73,7 +73,7 @@ export function createServiceController(models: LoadBalancerModels): Controller<
       switch (phase.kind) {
         case "asking":
           return { capability: LOAD_BALANCERS, ask: phase.desired.question };
-        case "refused":
+        case "rejected":
           return phase.desired && { capability: LOAD_BALANCERS, ask: phase.desired.question };
         case "leaving":
         case "undoing":
@@ -107,7 +107,7 @@ function needsNodes(
   context: AskContext,
 ): boolean {
   const phase = decidePhase(service, model, context);
-  if (phase.kind !== "asking" && phase.kind !== "refused") return false;
+  if (phase.kind !== "asking" && phase.kind !== "rejected") return false;
   const { desired } = phase;
   if (desired === undefined) return false;
   if (phase.kind === "asking" && isLosingLastTarget(service, desired, model)) return true;
@@ -254,7 +254,7 @@ function startRollback(
     ...(quotaHolders === undefined ? {} : { targets: formatHolderCount(quotaHolders) }),
     state: "undoing",
     refused: { code, ...(field === undefined ? {} : { field }) },
-    ingress: hashOfIngress([]),
+    ingress: hashIngress([]),
     nodes: nodes.resourceVersion,
     at: context.now.toISOString(),
   });

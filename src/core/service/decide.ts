@@ -9,7 +9,7 @@ import { checkDeletionVisibility } from "#core/service/deletion-visibility.ts";
 import { isLosingLastTarget, keepLastTarget, keepListedTargets } from "#core/service/empty-targets.ts";
 import { ensureLoadBalancer, finishService } from "#core/service/ensure.ts";
 import { type Retry, rejectWithIssue, retryUnanswered, toReason } from "#core/service/issue-decisions.ts";
-import { IN_PROGRESS, LIMIT_REACHED } from "#core/service/issues.ts";
+import { IN_PROGRESS, LIMIT_REACHED, SERVICES_UNKNOWN } from "#core/service/issues.ts";
 import {
   LISTENERS_KEY,
   LOAD_BALANCERS_KEY,
@@ -28,7 +28,7 @@ import {
 } from "#core/service/phase.ts";
 import { removeLoadBalancer, rollBackCreation } from "#core/service/remove.ts";
 import type { Service } from "#core/service/service.ts";
-import { limitLoadBalancers } from "#core/service/settings.ts";
+import { getMaxLoadBalancers } from "#core/service/settings.ts";
 import { claimTargetsOnly, recordTargets } from "#core/service/writes.ts";
 
 /** The facts, in addition to the Service itself, on which a decision depends. */
@@ -53,7 +53,7 @@ export function decideService(service: Service, facts: ServiceFacts): Decision {
   switch (phase.kind) {
     case "none":
       return leaveUnchanged(reference);
-    case "elsewhere":
+    case "foreign":
       return skip(reference, ELSEWHERE);
     case "unknown-nodes":
       return retry(reference, NODES_UNKNOWN, 5);
@@ -66,7 +66,7 @@ export function decideService(service: Service, facts: ServiceFacts): Decision {
       return retry(reference, YIELDED, YIELDED_SECONDS);
     case "rechecking":
       return retry(reference, TO_BE_RECHECKED, phase.afterSeconds);
-    case "refused":
+    case "rejected":
       return rejectService(service, phase, facts);
     case "applied": {
       const complete = { ingress: getIngress(service), warnings: [] };
@@ -135,7 +135,7 @@ function decideLeaving(
 /** Without the other Services, nothing shows that the limit is reached: no Warning says so. */
 function retryWithoutRoom(service: Service, { kind }: WithoutRoom, { settings }: DecisionContext): Decision {
   if (kind === "unknown-services") return retry(toReference(SERVICES, service), SERVICES_UNKNOWN, 5);
-  const because = createLimitReason(limitLoadBalancers(settings.loadBalancers));
+  const because = createLimitReason(getMaxLoadBalancers(settings.loadBalancers));
   return retry(toReference(SERVICES, service), because, 60, [LIMIT]);
 }
 
@@ -166,17 +166,17 @@ function waitForReservation(
   return retry(reference, because, 60, [LIMIT]);
 }
 
-/** Reports why the Service is refused. An existing load balancer still follows the nodes. */
+/** Reports why the Service is rejected. An existing load balancer still follows the nodes. */
 function rejectService(
   service: Service,
-  { issue, desired, dueInSeconds }: Omit<PhaseOf<"refused">, "kind">,
+  { issue, desired, dueInSeconds }: Omit<PhaseOf<"rejected">, "kind">,
   { model, answer, context }: ServiceFacts,
 ): Decision {
   const { settings, now } = context;
   const claimant = getClaimant(context);
-  const refused = rejectWithIssue(service, issue, now);
-  const afterSeconds = Math.min(refused.afterSeconds, dueInSeconds ?? refused.afterSeconds);
-  const rejection = { ...refused, afterSeconds };
+  const rejected = rejectWithIssue(service, issue, now);
+  const afterSeconds = Math.min(rejected.afterSeconds, dueInSeconds ?? rejected.afterSeconds);
+  const rejection = { ...rejected, afterSeconds };
   if (desired === undefined || !canFollowNodes(desired.question, model)) return rejection;
   if (answer?.kind !== "observed")
     return selectEarlierRetry(rejection, retryUnanswered(service, answer, now));
@@ -205,36 +205,32 @@ const LIMIT = buildClusterEvent("SyncLoadBalancerFailed", "LoadBalancerLimit", {
 
 const FOLLOWING: Reason = {
   code: "FollowingNodes",
-  message: "the targets follow the nodes; something else that the Service asks for is refused",
+  message: "the targets follow the nodes; another request of the Service is rejected",
 };
 /** Within these seconds the other actor has finished, or has died and its requests have arrived. */
 const YIELDED_SECONDS = 45;
 const YIELDED: Reason = {
   code: IN_PROGRESS,
-  message: "another actor has claimed the Service in the meantime, and goes on with it",
+  message: "another actor has claimed the Service, and continues",
 };
 const TO_BE_RECHECKED: Reason = {
   code: IN_PROGRESS,
-  message: "all is applied; another actor was at it before, and the cloud is observed once more",
+  message: "applied after a take-over: the cloud is observed once more",
 };
 const NODES_UNKNOWN: Reason = {
   code: "NodesUnknown",
   message: "the event came without the cluster's nodes",
 };
-const SERVICES_UNKNOWN: Reason = {
-  code: "ServicesUnknown",
-  message: "the event came without the cluster's other Services",
-};
 const NODES_STALE: Reason = {
   code: "NodesStale",
-  message: "the event's list of nodes is older than the one that was last applied",
+  message: "the event's nodes are older than those applied last",
 };
 
 /** The next listing may grant reservations again. */
 const QUOTA_RETRY_SECONDS = 3;
 const QUOTA_PENDING: Reason = {
   code: IN_PROGRESS,
-  message: "the cluster's load balancers are counted anew before another one is made",
+  message: "the cluster's load balancers are counted again first",
 };
 
 function createPortLimitIssue({ limit }: ReachedLimit): Issue {
@@ -243,7 +239,7 @@ function createPortLimitIssue({ limit }: ReachedLimit): Issue {
 }
 
 function createShareReason({ name, limit }: ReachedLimit): Reason {
-  const message = `the cluster may have ${limit} of ${name}, its share of the account's quota; set loadBalancers.max to let it have more`;
+  const message = `the cluster may have ${limit} of ${name}, its share of the account's quota; loadBalancers.max can raise it`;
   return { code: LIMIT_REACHED, message };
 }
 

@@ -1,7 +1,7 @@
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
 import { add, type Edit, formatPointer, NO_EDIT, remove, setEntries, test } from "#core/json-patch.ts";
 import type { ServiceEdit } from "#core/service/model.ts";
-import { getIngress, hasFinalizer, hashOfIngress, isOfOurClass } from "#core/service/needs-work.ts";
+import { getIngress, hasFinalizer, hashIngress, isOfOurClass } from "#core/service/needs-work.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
 import {
   type AnnotationFacts,
@@ -114,7 +114,7 @@ export function removeStateAnnotation({ metadata: { annotations } }: Service): E
 /** Writes the addresses if they differ. */
 export function setStatus(service: Service, ingress: readonly Ingress[]): Edit {
   const current = getIngress(service);
-  if (hashOfIngress(current) === hashOfIngress(ingress)) return NO_EDIT;
+  if (hashIngress(current) === hashIngress(ingress)) return NO_EDIT;
   return {
     tests: [test(`${STATUS}/ingress`, current.length === 0 ? null : current)],
     operations: [add(STATUS, { ingress })],
@@ -125,7 +125,7 @@ export function setStatus(service: Service, ingress: readonly Ingress[]): Edit {
 export function clearStatus(service: Service): Edit {
   const current = getIngress(service);
   // The addresses of a Service of another class may belong to that class's controller.
-  const isOurs = isOfOurClass(service) || parseStateAnnotation(service)?.ingress === hashOfIngress(current);
+  const isOurs = isOfOurClass(service) || parseStateAnnotation(service)?.ingress === hashIngress(current);
   if (current.length === 0 || !isOurs) return NO_EDIT;
   return { tests: [test(`${STATUS}/ingress`, current)], operations: [add(STATUS, {})] };
 }

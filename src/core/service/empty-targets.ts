@@ -7,7 +7,7 @@ import { SERVICES } from "#core/resources/resource.ts";
 import type { Retry } from "#core/service/issue-decisions.ts";
 import { IN_PROGRESS } from "#core/service/issues.ts";
 import type { LoadBalancerModel, LoadBalancerQuestion, TargetNode } from "#core/service/model.ts";
-import { getIngress, hasFinalizer, hashOfIngress } from "#core/service/needs-work.ts";
+import { getIngress, hasFinalizer, hashIngress } from "#core/service/needs-work.ts";
 import type { DesiredLoadBalancer } from "#core/service/phase.ts";
 import type { Service } from "#core/service/service.ts";
 import {
@@ -122,7 +122,7 @@ function selectAnnotationFacts(
 ): Omit<StateAnnotation, "version" | "uid" | "targets"> {
   const annotation = parseStateAnnotation(service);
   if (annotation === undefined) {
-    const ingress = hashOfIngress(getIngress(service));
+    const ingress = hashIngress(getIngress(service));
     return { state: "applying", seen: "", desired: "", ingress, nodes: "", at: now.toISOString() };
   }
   const { version: _, uid: __, targets: ___, ...facts } = annotation;

@@ -77,7 +77,7 @@ export function ensureLoadBalancer(
         { ingress: getIngress(service), warnings: step.warnings },
         claimant,
       );
-    case "elsewhere":
+    case "foreign":
       return skip(reference, ELSEWHERE);
     case "settled":
       // A load balancer without an address does not serve yet, and does not clear the status.

@@ -1,4 +1,5 @@
 import type { MessageTemplate } from "#core/message-template.ts";
+import type { Reason } from "#core/reason.ts";
 
 const REPORT_CONDITION = "At each check of the load balancer, until the cause is fixed.";
 const ASK_OPERATOR_SENTENCE = "Ask the operator of the cloud controller, whose log has details.";
@@ -7,6 +8,10 @@ const ASK_OPERATOR_SENTENCE = "Ask the operator of the cloud controller, whose l
 function buildMessageTemplate<const Sentence extends string>(sentence: Sentence) {
   return { sentence, when: REPORT_CONDITION } as const satisfies MessageTemplate;
 }
+
+const ADDRESS_COUNT = buildMessageTemplate(
+  '{field} ("{value}") must name one address for each subnet of the load balancer.',
+);
 
 /**
  * The issues that keep a Service's load balancer from its desired state, by code: the `code` of an `Issue` in
@@ -93,12 +98,8 @@ export const ISSUES = {
   SecurityLists: buildMessageTemplate(
     `{field} is "{value}" or not set. The load balancer's rules would then be in the security lists of its subnets, which this controller does not edit; allowed: {allowed}. ${ASK_OPERATOR_SENTENCE}`,
   ),
-  ElasticIPsOfOtherCount: buildMessageTemplate(
-    '{field} ("{value}") must name one address for each subnet of the load balancer.',
-  ),
-  AddressCountMismatch: buildMessageTemplate(
-    '{field} ("{value}") must name one address in the network of each subnet of the load balancer.',
-  ),
+  ElasticIPsOfOtherCount: ADDRESS_COUNT,
+  AddressCountMismatch: ADDRESS_COUNT,
   BucketNotUsable: buildMessageTemplate(
     `{field} ("{value}") names a bucket that the load balancer may not write to, or that may not be used; allowed: what the cluster's operator allows. ${ASK_OPERATOR_SENTENCE}`,
   ),
@@ -198,6 +199,12 @@ export function isSharedLimit(issue: { readonly code: string }): boolean {
 
 /** The code of a Service whose load balancer the cloud is still working on. */
 export const IN_PROGRESS = "LoadBalancerInProgress";
+
+/** The reason while an event lacks the cluster's Services, which says nothing about their number. */
+export const SERVICES_UNKNOWN: Reason = {
+  code: "ServicesUnknown",
+  message: "the event came without the Services",
+};
 
 /** The code of a Service that waits because other Services come first. */
 export const LIMIT_REACHED = "LoadBalancerLimit";

@@ -1,6 +1,6 @@
 import type { Holding } from "#core/service/holdings.ts";
 import type { LoadBalancerModel, LoadBalancerQuestion } from "#core/service/model.ts";
-import { type LoadBalancerLimits, limitListeners, limitLoadBalancers } from "#core/service/settings.ts";
+import { getMaxLoadBalancers, getMaxPorts, type LoadBalancerLimits } from "#core/service/settings.ts";
 import type { Settings } from "#core/settings.ts";
 
 /**
@@ -138,8 +138,8 @@ export function isQuotaBound({ max }: LoadBalancerLimits): boolean {
 /** Returns a cluster's limit for each resource; a missing key means no limit. */
 export function getLimits(settings: LoadBalancerLimits, quotas: Amounts = {}, accountClusters = 1): Amounts {
   const limits: Record<string, number> = {
-    [LOAD_BALANCERS_KEY]: limitLoadBalancers(settings),
-    [LISTENERS_KEY]: limitListeners(settings),
+    [LOAD_BALANCERS_KEY]: getMaxLoadBalancers(settings),
+    [LISTENERS_KEY]: getMaxPorts(settings),
   };
   for (const [name, quota] of isQuotaBound(settings) ? Object.entries(quotas) : []) {
     if (name === LISTENERS_KEY && settings.maxPorts !== undefined) continue;

@@ -119,7 +119,7 @@ export type PossibleStep =
   /**
    * The Service belongs to another controller (`aws-load-balancer-type: external`): no action and no message.
    */
-  | { readonly kind: "elsewhere" };
+  | { readonly kind: "foreign" };
 
 /** How a cloud marks and removes the resources of a Service that no longer exists. */
 export type OrphanModel = RemovedOrphans | DroppedOrphans;
@@ -179,7 +179,7 @@ export interface LoadBalancerModel {
   precheck(
     question: LoadBalancerQuestion,
     settings: Settings,
-  ): Extract<LoadBalancerStep, { readonly kind: "refused" | "elsewhere" }> | undefined;
+  ): Extract<LoadBalancerStep, { readonly kind: "refused" | "foreign" }> | undefined;
   /** Returns the next step. Repeated decisions on the results of `act` approach `settled`. */
   planStep(question: LoadBalancerQuestion, observed: unknown, settings: Settings): LoadBalancerStep;
   /**

@@ -48,7 +48,7 @@ export function needsWork(service: Service, settings: Settings): boolean {
     annotation?.state !== "applied" ||
     annotation.making !== undefined ||
     !hasAppliedTargets(annotation) ||
-    annotation.ingress !== hashOfIngress(getIngress(service)) ||
+    annotation.ingress !== hashIngress(getIngress(service)) ||
     annotation.seen !== hashObservedService(service, settings)
   );
 }
@@ -69,7 +69,7 @@ export function getIngress({ status }: Service): readonly Ingress[] {
 }
 
 /** Returns a hash of the addresses in a status. */
-export function hashOfIngress(ingress: readonly Ingress[]): string {
+export function hashIngress(ingress: readonly Ingress[]): string {
   return hashText(formatCanonicalJson(ingress));
 }
 

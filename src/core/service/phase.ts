@@ -14,14 +14,14 @@ import type { Issue, LoadBalancerModel, LoadBalancerQuestion } from "#core/servi
 import {
   getIngress,
   hasFinalizer,
+  hashIngress,
   hashObservedService,
-  hashOfIngress,
   hasLostType,
   needsCleanup,
   needsLoadBalancer,
 } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
-import { limitLoadBalancers } from "#core/service/settings.ts";
+import { getMaxLoadBalancers } from "#core/service/settings.ts";
 import {
   isGivenUp,
   parseStateAnnotation,
@@ -35,7 +35,7 @@ export type Phase =
   /** It neither requests a load balancer nor has one of ours. */
   | { readonly kind: "none" }
   /** It belongs to another controller. */
-  | { readonly kind: "elsewhere" }
+  | { readonly kind: "foreign" }
   /** The event lacks the list of nodes. */
   | { readonly kind: "unknown-nodes" }
   /** The event lacks the other Services, so it does not show whether the cluster has room for a load balancer. */
@@ -45,17 +45,17 @@ export type Phase =
   /** The cluster has reached its limit of load balancers, and older Services come first. */
   | { readonly kind: "over-limit" }
   /**
-   * Its request is refused. `desired` is set if it has a load balancer whose targets may have changed: then
+   * Its request is rejected. `desired` is set if the Service has a load balancer whose targets may have changed: then
    * the cloud is asked.
    */
   | {
-      readonly kind: "refused";
+      readonly kind: "rejected";
       readonly issue: Issue;
       readonly desired?: DesiredLoadBalancer | undefined;
-      /** The request is retried after at most these seconds, whatever the issue. */
+      /** For a rejection that the annotation records: seconds until the request is retried at the latest. */
       readonly dueInSeconds?: number | undefined;
     }
-  /** The cloud refused it, and its resources are being removed. */
+  /** The cloud rejected the request, and the Service's resources are being removed. */
   | {
       readonly kind: "undoing";
       readonly question: LoadBalancerQuestion;
@@ -92,7 +92,7 @@ export interface DesiredLoadBalancer {
   readonly nodes: TargetNodes;
 }
 
-/** Returns the phase of a Service. It does not depend on the cloud's answer: the same before and after it. */
+/** Returns the phase of a Service. It does not depend on the cloud, so it is the same before and after the answer. */
 export function decidePhase(service: Service, model: LoadBalancerModel, context: AskContext): Phase {
   if (needsLoadBalancer(service, context.settings)) return decideDesiredPhase(service, model, context);
   if (!needsCleanup(service, context.settings)) return { kind: "none" };
@@ -124,7 +124,7 @@ function decideDesiredPhase(service: Service, model: LoadBalancerModel, context:
   if (precheck?.kind === "refused")
     return decideRejectedPhase(question, precheck.issue, { model, annotation, nodes, context });
   if (precheck !== undefined) return precheck;
-  const hasRoom = isNextForCreation(service, related, limitLoadBalancers(settings.loadBalancers), settings);
+  const hasRoom = isNextForCreation(service, related, getMaxLoadBalancers(settings.loadBalancers), settings);
   const withoutRoom: WithoutRoom | undefined =
     hasRoom === true ? undefined : { kind: hasRoom === false ? "over-limit" : "unknown-services" };
   if (withoutRoom !== undefined && !isPossibleTakeover(service, model)) return withoutRoom;
@@ -134,37 +134,37 @@ function decideDesiredPhase(service: Service, model: LoadBalancerModel, context:
       return { kind: "undoing", question: { service, wanted: false, nodes: [] }, annotation };
     const dueInSeconds = getSecondsUntilDue(annotation, service, context);
     if (dueInSeconds > 0)
-      return { kind: "refused", issue: parseRejectedIssue(annotation, service), dueInSeconds };
+      return { kind: "rejected", issue: parseRejectedIssue(annotation, service), dueInSeconds };
   }
   const isApplied =
     hasFinalizer(service) &&
     annotation?.state === "applied" &&
     !isHeldByAnother(annotation, getClaimant(context).actor) &&
     annotation.desired === hashes.desired &&
-    annotation.ingress === hashOfIngress(getIngress(service));
+    annotation.ingress === hashIngress(getIngress(service));
   const needsFullCheck = isFullCheckDue(service, reason, now);
+  // The state that another actor recorded as applied may be older than this actor's later changes.
+  const mayBeOutdated = context.conflict?.hasWritten === true;
   const recheckSeconds = getSecondsUntilRecheck(annotation, now);
   const asking: Phase = { kind: "asking", desired: { question, hashes, nodes }, withoutRoom };
-  // The state that another actor recorded as applied may be older than this actor's later changes.
-  if (!isApplied || needsFullCheck || context.conflict?.hasWritten === true || recheckSeconds === 0)
-    return asking;
+  if (!isApplied || needsFullCheck || mayBeOutdated || recheckSeconds === 0) return asking;
   if (recheckSeconds !== undefined)
     return annotation.targets === hashes.targets
       ? { kind: "rechecking", afterSeconds: recheckSeconds }
       : asking;
-  const desired: DesiredLoadBalancer = { question: { ...question, onlyTargets: true }, hashes, nodes };
-  return { kind: annotation.targets === hashes.targets ? "applied" : "asking", desired };
+  const onlyTargets: DesiredLoadBalancer = { question: { ...question, onlyTargets: true }, hashes, nodes };
+  return { kind: annotation.targets === hashes.targets ? "applied" : "asking", desired: onlyTargets };
 }
 
 /**
- * Returns whether the Service may have a load balancer of another controller, such as the stock one. Then the
- * cloud is asked.
+ * Returns whether the Service may already have a load balancer, ours or another controller's. Then the cloud is
+ * asked.
  */
 function isPossibleTakeover(service: Service, model: LoadBalancerModel): boolean {
   return model.isVisible !== undefined && (hasFinalizer(service) || getIngress(service).length > 0);
 }
 
-/** The inputs of the phase of a Service with a refused request, besides the question and the issue. */
+/** The inputs of the phase of a Service with a rejected request, besides the question and the issue. */
 interface PhaseInputs {
   readonly model: LoadBalancerModel;
   readonly annotation: StateAnnotation | undefined;
@@ -173,7 +173,7 @@ interface PhaseInputs {
 }
 
 /**
- * Returns the phase of a Service with a refused request. An existing load balancer still follows the nodes:
+ * Returns the phase of a Service with a rejected request. An existing load balancer still follows the nodes:
  * the cloud is asked when the targets differ from those applied last, and in a full check. An empty list of
  * targets is never applied this way.
  */
@@ -184,21 +184,21 @@ function decideRejectedPhase(
 ): Phase {
   const { settings, reason, now } = context;
   const { service } = question;
-  const refused = { kind: "refused", issue } as const;
-  if (!canFollowNodes(question, model) || !isServed(service, annotation)) return refused;
+  const rejected = { kind: "rejected", issue } as const;
+  if (!canFollowNodes(question, model) || !isServed(service, annotation)) return rejected;
   const hashes = buildHashes(service, model, nodes, settings);
   // Requests of another actor may have changed the targets, or may still arrive.
   const areTargetsUncertain =
     isHeldByAnother(annotation, getClaimant(context).actor) ||
     getSecondsUntilRecheck(annotation, now) !== undefined;
   if (annotation?.targets === hashes.targets && !areTargetsUncertain && !isFullCheckDue(service, reason, now))
-    return refused;
-  return { ...refused, desired: { question: { ...question, onlyTargets: true }, hashes, nodes } };
+    return rejected;
+  return { ...rejected, desired: { question: { ...question, onlyTargets: true }, hashes, nodes } };
 }
 
 /**
- * Returns whether a load balancer can follow the nodes while the Service is refused: the model supports it,
- * and targets exist.
+ * Returns whether a load balancer can follow the nodes while the Service is rejected: the model supports it, and at
+ * least one node can be a target.
  */
 export function canFollowNodes({ service, nodes }: LoadBalancerQuestion, model: LoadBalancerModel): boolean {
   return (
@@ -206,7 +206,7 @@ export function canFollowNodes({ service, nodes }: LoadBalancerQuestion, model: 
   );
 }
 
-/** Returns whether the Service itself shows a load balancer: we applied one, or its status names one. */
+/** Returns whether the Service has a load balancer or a claim for one, as far as its annotation and status show. */
 function isServed(service: Service, annotation: StateAnnotation | undefined): boolean {
   if (annotation !== undefined && isGivenUp(annotation)) return false;
   return (annotation?.desired ?? "") !== "" || getIngress(service).length > 0;
@@ -233,16 +233,16 @@ function listTargets({ nodes }: TargetNodes, model: LoadBalancerModel, service: 
   return [...new Set(nodes.flatMap((node) => model.getTarget(node, service) ?? []))].sort();
 }
 
-/** Maximum lag in milliseconds: an actor's list of nodes is never behind the previous actor's for longer. */
-const LAG_MS = 60_000;
+/** How long an older list of nodes is rejected, in milliseconds: two actors' lists are assumed to differ by less. */
+const MAX_LAG_MS = 60_000;
 
 /**
- * Returns whether the list of nodes is older than the one applied last. Ignored after one minute: a restored
- * API server has lower versions, and a forged version must not block the Service.
+ * Returns whether the list of nodes is older than the one applied last. Returns false after one minute, because a
+ * restored API server has lower versions, and a forged version must not block the Service.
  */
 function isOlder({ resourceVersion }: TargetNodes, annotation: StateAnnotation, now: Date): boolean {
   const sinceMs = now.getTime() - Math.max(Date.parse(annotation.at), getClaimTime(annotation) ?? 0);
-  if (sinceMs < -LAG_MS || sinceMs > LAG_MS) return false;
+  if (sinceMs < -MAX_LAG_MS || sinceMs > MAX_LAG_MS) return false;
   return isOlderVersion(resourceVersion, annotation.nodes);
 }
 
@@ -255,16 +255,16 @@ function isNumber(version: string | undefined): version is string {
 }
 
 /**
- * Seconds until a refused Service without changes is retried. A retry may create resources, which cost money
+ * Seconds until a rejected Service without changes is retried. A retry may create resources, which cost money
  * until they are rolled back.
  */
-const REFUSED_SECONDS = 3_600;
+const REJECTED_SECONDS = 3_600;
 /** Seconds until a retry at a limit that Services share, which may have room again at any time. */
 const SHARED_LIMIT_SECONDS = 240;
 
 /**
- * Returns the seconds until a refused Service is retried. 0 if a shared limit refused it and another Service
- * has lost its load balancer since.
+ * Returns the seconds until a rejected Service is retried. 0 if a shared limit was the reason and another Service has
+ * lost its load balancer since.
  */
 function getSecondsUntilDue(
   annotation: StateAnnotation,
@@ -275,12 +275,13 @@ function getSecondsUntilDue(
   const holdersThen = readHolders(annotation);
   const holders = countHolders(service, related);
   if (isShared && holdersThen !== undefined && holders !== undefined && holders < holdersThen) return 0;
+  // A time far in the future comes from a wrong clock or from the Service's owner: it must not delay the retry.
   const seconds = Math.abs(now.getTime() - Date.parse(annotation.at)) / 1_000;
-  return Math.ceil((isShared ? SHARED_LIMIT_SECONDS : REFUSED_SECONDS) - seconds);
+  return Math.ceil((isShared ? SHARED_LIMIT_SECONDS : REJECTED_SECONDS) - seconds);
 }
 
 /**
- * Returns the issue that the annotation records, with a known code only. The Service's owner can write
+ * Returns the issue that the annotation records, and maps an unknown code to a known one. The Service's owner can write
  * anything in the annotation, and metrics count the issues of all clusters by code.
  */
 function parseRejectedIssue(
@@ -298,8 +299,9 @@ const UNKNOWN_REJECTION: NonNullable<StateAnnotation["refused"]> = { code: "Load
 const SWEEP_MINUTES = 10;
 
 /**
- * Returns whether a sweep checks the Service fully in this minute, as a refresh does. Without a relay, a sweep
- * sends every Service each minute: a full check of each every ten minutes is enough.
+ * Returns whether a sweep checks the Service fully in this minute, as a refresh does. Without a relay, a sweep sends
+ * every Service each minute: a full check of each every ten minutes is enough. If a sweep misses the minute of a
+ * Service, its full check follows ten minutes later.
  */
 function isFullCheckMinute({ metadata: { uid } }: Service, now: Date): boolean {
   const minute = Math.floor(now.getTime() / 60_000);

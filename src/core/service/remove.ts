@@ -54,7 +54,7 @@ export function removeLoadBalancer(
       return waitForCloud(service, step);
     case "refused":
       return rejectWithIssue(service, step.issue, now);
-    case "elsewhere":
+    case "foreign":
       // Nothing of ours exists here, otherwise the Service would not belong to another controller.
       return changeOr(service, [release(service)], { because: RELEASED }, otherwise);
     case "handed-over":

@@ -339,14 +339,14 @@ test.each<[string, Check, World, CheckResult["outcome"], string, string?]>([
     loadBalancers,
     { entry: SERVICES_ON, answers: servicesListed({ waiting: 1, holding: 3, others: 9 }) },
     "ok",
-    "3 of 10 that the cluster may have, 1 more requested",
+    "3 of the 10 that loadBalancers.max allows, 1 more requested",
   ],
   [
     "load balancers with hardly any room",
     loadBalancers,
     { entry: SERVICES_ON, answers: servicesListed({ holding: 9 }) },
     "warning",
-    "9 of 10",
+    "9 of the 10",
     "loadBalancers.max",
   ],
   [
@@ -354,7 +354,7 @@ test.each<[string, Check, World, CheckResult["outcome"], string, string?]>([
     loadBalancers,
     { entry: SERVICES_ON, answers: servicesListed({ waiting: 1, holding: 10 }) },
     "failed",
-    "10 of 10 that the cluster may have, 1 more requested",
+    "10 of the 10 that loadBalancers.max allows, 1 more requested",
     "loadBalancers.max",
   ],
   [

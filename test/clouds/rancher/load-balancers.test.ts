@@ -324,7 +324,7 @@ describe("a Service", () => {
 describe("load balancers work with K3s and RKE2 nodes", () => {
   test.each([true, false])("a Service belongs to another controller (wanted: %j)", (wanted) => {
     const settings = { ...DEFAULT_SETTINGS, cloud: { provider: "rancher", distribution: "k3s" } };
-    expect(model.precheck(question([], { wanted }), settings)).toEqual({ kind: "elsewhere" });
+    expect(model.precheck(question([], { wanted }), settings)).toEqual({ kind: "foreign" });
   });
 });
 

@@ -195,7 +195,7 @@ describe("a Service that needs a load balancer", () => {
     ["is retried while the cloud works on its load balancer", wait(7), "taken on"],
     ["keeps its status while its load balancer has no address", settled([]), "retry 5"],
     ["is retried after a refusal", { kind: "refused", issue: PROBLEM }, "retry 30"],
-    ["is skipped if another controller serves it", { kind: "elsewhere" }, "skip"],
+    ["is skipped if another controller serves it", { kind: "foreign" }, "skip"],
   ])("%s", async (_, next, outcome) => {
     const decision = await decide(buildService(), observed(null), buildContext(), { next });
     const said = decision.kind === "change" ? "taken on" : decision.kind;
@@ -343,7 +343,7 @@ describe("the question about a Service", () => {
       events: [{ reason: "SyncLoadBalancerFailed", code: "InvalidAnnotation" }],
     });
     expect(
-      await decide(buildService(), undefined, buildContext(), { before: { kind: "elsewhere" } }),
+      await decide(buildService(), undefined, buildContext(), { before: { kind: "foreign" } }),
     ).toMatchObject({
       kind: "skip",
       because: { code: "Elsewhere" },
@@ -641,7 +641,7 @@ describe("a Service that no longer needs a load balancer", () => {
     ],
     [
       "is released if its load balancer belongs to another controller now",
-      { kind: "elsewhere" },
+      { kind: "foreign" },
       { kind: "change", events: [] },
     ],
   ])("%s", async (_, next, decision) => {
@@ -651,9 +651,9 @@ describe("a Service that no longer needs a load balancer", () => {
   test("is released if we never served it, it is being deleted, and the cloud has nothing of it", async () => {
     const metadata = { finalizers: FINALIZERS, deletionTimestamp: getPastTime(1) };
     const stock = buildService({ metadata });
-    const script = { next: { kind: "elsewhere" } } as const;
+    const script = { next: { kind: "foreign" } } as const;
     expect(await decide(stock, observed(null), buildContext(), script)).toMatchObject({ kind: "change" });
-    const before = { before: { kind: "elsewhere" } } as const;
+    const before = { before: { kind: "foreign" } } as const;
     for (const object of [stock, DELETED])
       expect((await createController(before)).buildQuestion(object, buildContext())).toMatchObject({
         ask: { wanted: false, nodes: [] },

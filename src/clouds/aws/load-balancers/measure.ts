@@ -16,11 +16,11 @@ export const TYPE = formatAnnotationName("type");
  * Returns the type of load balancer that a Service requests; `elsewhere` belongs to the AWS Load Balancer
  * Controller.
  */
-export function getLoadBalancerKind({ metadata, spec }: Service): LoadBalancerKind | "elsewhere" {
+export function getLoadBalancerKind({ metadata, spec }: Service): LoadBalancerKind | "foreign" {
   if (spec.loadBalancerClass !== undefined)
-    return spec.loadBalancerClass === NETWORK_CLASS ? "network" : "elsewhere";
+    return spec.loadBalancerClass === NETWORK_CLASS ? "network" : "foreign";
   const type = metadata.annotations?.[TYPE];
-  if (type === "external" || type === "nlb-ip") return "elsewhere";
+  if (type === "external" || type === "nlb-ip") return "foreign";
   // As in the stock controller, any other value means a classic load balancer.
   return type === "nlb" ? "network" : "classic";
 }

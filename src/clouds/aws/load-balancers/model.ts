@@ -79,14 +79,14 @@ export const awsLoadBalancerModel: LoadBalancerModel = {
     const request = { question, state: observed as AwsLoadBalancerState, settings };
     if (!question.wanted) return remove(request);
     const kind = getLoadBalancerKind(question.service);
-    return kind === "elsewhere" ? { kind } : ensure(kind, request);
+    return kind === "foreign" ? { kind } : ensure(kind, request);
   },
   followNodes: followNodesOnAws,
   listLostTargets: (question, observed) => listLostTargets(question, observed as AwsLoadBalancerState),
   isVisible(question, observed, settings) {
     const kind = getLoadBalancerKind(question.service);
     const request = { question, state: observed as AwsLoadBalancerState, settings };
-    return kind === "elsewhere" || hasOwnBalancer(kind, request);
+    return kind === "foreign" || hasOwnBalancer(kind, request);
   },
   measure: ({ service }, observed) => measureBalancer(service, observed as AwsLoadBalancerState),
   applyResult(observed, action, result) {

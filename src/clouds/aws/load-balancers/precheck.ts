@@ -16,9 +16,9 @@ import type { Settings } from "#core/settings.ts";
 export function precheck(
   { service, wanted }: LoadBalancerQuestion,
   settings: Settings,
-): Extract<LoadBalancerStep, { readonly kind: "refused" | "elsewhere" }> | undefined {
+): Extract<LoadBalancerStep, { readonly kind: "refused" | "foreign" }> | undefined {
   const kind = getLoadBalancerKind(service);
-  if (kind === "elsewhere") return { kind: "elsewhere" };
+  if (kind === "foreign") return { kind: "foreign" };
   if (!wanted) return undefined;
   const issue = checkSpec(service) ?? checkNodePorts(service, getConfiguration(settings));
   if (issue !== undefined) return { kind: "refused", issue };

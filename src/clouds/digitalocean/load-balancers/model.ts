@@ -55,7 +55,7 @@ export const digitalOceanLoadBalancerModel: LoadBalancerModel = {
   precheck({ service, wanted }, settings) {
     // A removal ignores the annotations' values: a disowned load balancer is released and stays.
     if (!wanted) return undefined;
-    if (isDisowned(service)) return { kind: "elsewhere" };
+    if (isDisowned(service)) return { kind: "foreign" };
     const read = readService(service);
     if (read.kind === "refused") return read;
     const { annotations } = read.value;

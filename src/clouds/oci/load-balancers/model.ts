@@ -86,7 +86,7 @@ export const ociLoadBalancerModel: LoadBalancerModel = {
   precheck({ service, wanted }, settings) {
     // Classes belong to other controllers, and so does everything if load balancers are disabled.
     const isOff = getConfiguration(settings).loadBalancer?.disabled === true;
-    if (service.spec.loadBalancerClass !== undefined || isOff) return { kind: "elsewhere" };
+    if (service.spec.loadBalancerClass !== undefined || isOff) return { kind: "foreign" };
     if (!wanted) return undefined;
     const read = readDesiredState(service, settings);
     return read.kind === "refused" ? read : undefined;

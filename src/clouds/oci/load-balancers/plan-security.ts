@@ -16,7 +16,7 @@ import { CLUSTER_TAG, isOfCluster, SERVICE_UID_TAG } from "#clouds/oci/load-bala
 import type { LoadBalancerAction, LoadBalancerStep } from "#core/service/model.ts";
 
 /** The next step; undefined if nothing is left to do. */
-type NextStep = Exclude<LoadBalancerStep, { kind: "settled" | "elsewhere" | "handed-over" }> | undefined;
+type NextStep = Exclude<LoadBalancerStep, { kind: "settled" | "foreign" | "handed-over" }> | undefined;
 
 /**
  * Finds the managed group of a Service: the one with the tags of the cluster and of the uid. A name alone is

@@ -30,6 +30,7 @@ import {
 import { formatCanonicalJson } from "#core/hash.ts";
 import type { ObjectReference, Reason } from "#core/reason.ts";
 import { NAMESPACES, SERVICES } from "#core/resources/resource.ts";
+import { SERVICES_UNKNOWN } from "#core/service/issues.ts";
 import { getFieldFact } from "#core/tenant-fact.ts";
 
 const UNANSWERED_SECONDS = 60;
@@ -41,8 +42,6 @@ const NOT_CONFIGURED: Reason = {
   code: "NotConfigured",
   message: "the configuration requests no firewall (cloud.publicAccessFirewall)",
 };
-
-const SERVICES_UNKNOWN: Reason = { code: "ServicesUnknown", message: "the event came without the Services" };
 
 const NOT_ASKED: Reason = { code: "Unavailable", message: "the cloud gave no answer about firewalls" };
 

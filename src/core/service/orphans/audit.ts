@@ -3,8 +3,13 @@ import type { AskContext, DoneWrite } from "#core/controller.ts";
 import type { CloudAction } from "#core/decision.ts";
 import type { Reason } from "#core/reason.ts";
 import { type Holding, HoldingsState } from "#core/service/holdings.ts";
+import { SERVICES_UNKNOWN } from "#core/service/issues.ts";
 import type { LoadBalancerModel } from "#core/service/model.ts";
-import { isHolder, type LivingService, selectLivingServices } from "#core/service/orphans/living-services.ts";
+import {
+  type ExistingService,
+  mayHoldLoadBalancer,
+  selectExistingServices,
+} from "#core/service/orphans/existing-services.ts";
 
 /** The cloud's answer to an audit, with the writes done since. */
 export type OrphanAnswer = Observation & { readonly done?: readonly DoneWrite[] };
@@ -33,9 +38,8 @@ export function buildAudit(
   model: LoadBalancerModel,
   { related }: AskContext,
 ): Audit {
-  const living = selectLivingServices(related);
-  if (living === undefined)
-    return createUnknownAudit("ServicesUnknown", "the event came without the Services", 5);
+  const living = selectExistingServices(related);
+  if (living === undefined) return { kind: "unknown", because: SERVICES_UNKNOWN, afterSeconds: 5 };
   if (answer?.kind !== "observed") {
     const { code, message } = answer ?? NOT_ASKED;
     return createUnknownAudit(code, message, UNANSWERED_SECONDS);
@@ -50,7 +54,9 @@ export function buildAudit(
   const { holdings, removable, shared } = read.data;
   // A Service of another type than LoadBalancer keeps its former load balancer while it has our finalizer or
   // annotation. It never keeps an entry in the cluster's records.
-  const holders = isDropping(model) ? living.filter(({ isPlain }) => !isPlain) : living.filter(isHolder);
+  const holders = isDropping(model)
+    ? living.filter(({ isPlain }) => !isPlain)
+    : living.filter(mayHoldLoadBalancer);
   const orphans = findOrphans(holdings, holders);
   const holding = orphans.gone.find(({ id }) => id === removable?.id);
   const done = (answer.done ?? []).flatMap(selectCloudActions);
@@ -119,7 +125,7 @@ export interface FoundOrphans {
 }
 
 /** Compares the cloud's holdings with all existing Services. */
-export function findOrphans(holdings: readonly Holding[], living: readonly LivingService[]): FoundOrphans {
+export function findOrphans(holdings: readonly Holding[], living: readonly ExistingService[]): FoundOrphans {
   const keys = new Set(living.map(({ key }) => key));
   const named = new Set(living.flatMap(({ loadBalancerID }) => loadBalancerID ?? []));
   const uids = new Map<number, Set<string>>();

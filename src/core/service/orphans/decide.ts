@@ -23,10 +23,10 @@ import {
 } from "#core/service/orphans/audit.ts";
 import { decideDrops } from "#core/service/orphans/drop.ts";
 import {
-  INCOMPLETE,
+  findServiceListGap,
   INCOMPLETE_SECONDS,
-  isServiceListComplete,
-} from "#core/service/orphans/living-services.ts";
+  SERVICES_INCOMPLETE,
+} from "#core/service/orphans/existing-services.ts";
 import {
   formatOrphanMark,
   isPending,
@@ -71,7 +71,7 @@ export function decideOrphans(
     },
   );
   if (marking !== undefined) return marking;
-  if (uncertainty === INCOMPLETE) return retry(reference, uncertainty, INCOMPLETE_SECONDS);
+  if (uncertainty?.code === SERVICES_INCOMPLETE) return retry(reference, uncertainty, INCOMPLETE_SECONDS);
   if (uncertainty !== undefined) return skip(reference, uncertainty);
   const { removable } = audit;
   // A failed mark does not stop a removal, and a removal does not hide the failure.
@@ -112,7 +112,7 @@ function tidyShared(
 ): Decision | undefined {
   const actions = shared === undefined ? [] : (orphans.tidyShared?.(shared, now, settings) ?? []);
   const open = actions.filter((action) => !tried.has(formatActionKey(action)));
-  const message = `${open.length} changes of resources that several load balancers share or have shared`;
+  const message = `${open.length} changes of shared resources`;
   return change(
     toReference(NAMESPACES, object),
     open.map((each) => buildAction(object, each)),
@@ -125,8 +125,7 @@ export const LEFT_SECONDS = 60;
 
 /** Why the orphans found are not proven; undefined when they are. */
 function checkProof({ orphans }: KnownAudit, context: DecisionContext): Reason | undefined {
-  if (!isServiceListComplete(context)) return INCOMPLETE;
-  return orphans.control === undefined ? UNPROVEN : undefined;
+  return findServiceListGap(context) ?? (orphans.control === undefined ? UNPROVEN : undefined);
 }
 
 /** An action on a holding runs only while no Service of its name has or may have a load balancer. */
@@ -148,13 +147,12 @@ function buildAbsentService(service: string): NonNullable<CloudAction["precondit
 
 const NOT_SUPPORTED: Reason = {
   code: "NotSupported",
-  message: "the cloud has no load balancers whose Service could be told",
+  message: "the cloud shows no Service of a load balancer",
 };
 
 const UNPROVEN: Reason = {
   code: "DeletionUnproven",
-  message:
-    "no load balancer of a Service that lives was found beside: nothing shows that cloud and Services are of the same cluster, and nothing is deleted",
+  message: "the cloud shows no load balancer of an existing Service: nothing is deleted",
 };
 
 /** The maximum number of turns assigned ahead; later orphans wait without a mark. */

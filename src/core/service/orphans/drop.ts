@@ -8,11 +8,7 @@ import { NAMESPACES, SERVICES } from "#core/resources/resource.ts";
 import type { Holding } from "#core/service/holdings.ts";
 import { type DroppedOrphans, LOAD_BALANCERS, type LoadBalancerAction } from "#core/service/model.ts";
 import { formatActionKey, type KnownAudit } from "#core/service/orphans/audit.ts";
-import {
-  INCOMPLETE,
-  INCOMPLETE_SECONDS,
-  isServiceListComplete,
-} from "#core/service/orphans/living-services.ts";
+import { findServiceListGap, INCOMPLETE_SECONDS } from "#core/service/orphans/existing-services.ts";
 import { formatOrphanMark, parseOrphanMark } from "#core/service/orphans/mark.ts";
 
 /**
@@ -28,12 +24,12 @@ export function decideDrops(
 ): Decision {
   const reference = toReference(NAMESPACES, object);
   const staleEntries = [...orphans.gone, ...orphans.replaced];
-  const isListComplete = isServiceListComplete(context);
+  const gap = findServiceListGap(context);
   const actions = [
     ...orphans.retained
       .filter(({ mark }) => mark !== undefined)
       .map((entry) => buildAction(object, model.unmark(entry))),
-    ...(isListComplete
+    ...(gap === undefined
       ? staleEntries.flatMap((entry) => planNextActions(object, entry, model, context.now.getTime()))
       : []),
   ];
@@ -46,9 +42,9 @@ export function decideDrops(
   if (failure !== undefined) return skip(reference, failure);
   const wereAllTried = staleEntries.every((entry) => tried.has(formatActionKey(model.drop(entry))));
   if (wereAllTried) return leaveUnchanged(reference);
-  return isListComplete
+  return gap === undefined
     ? retry(reference, MARKED, RETRY_SECONDS)
-    : retry(reference, INCOMPLETE, INCOMPLETE_SECONDS);
+    : retry(reference, gap, INCOMPLETE_SECONDS);
 }
 
 /** Returns the mark or the drop of a stale entry; nothing while it waits for the drop. */
@@ -78,7 +74,7 @@ const RETRY_SECONDS = 65;
 
 const MARKED: Reason = {
   code: "OrphansMarked",
-  message: "lines without a Service are dropped by an audit that finds them so once more",
+  message: "the next audit drops lines that still have no Service",
 };
 
 function buildAction(

@@ -1,5 +1,5 @@
 import { CLUSTER, type ClusterObject } from "#core/cluster-object.ts";
-import { livingServices } from "#core/service/orphans/living-services.ts";
+import { existingServices } from "#core/service/orphans/existing-services.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import type { Watch } from "#core/watch.ts";
 
@@ -12,7 +12,7 @@ export const orphanWatch: Watch<ClusterObject> = {
   // The proof needs the number of Services, which the function reads only together with a shared state.
   scope: "batch",
   deletes: true,
-  related: [livingServices],
+  related: [existingServices],
   rechecks: {
     resync: {
       // The audit reads nothing of the namespace, and changes of Services can wait ten minutes.

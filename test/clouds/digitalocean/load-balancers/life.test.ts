@@ -165,7 +165,7 @@ describe("a load balancer that is disowned", () => {
     const service = buildService({ annotations: { ...disowned, [ID]: ours.id } });
     const [cloud, settings] = [world.cloud(), buildSettings()];
     const kept = await converge(cloud, settings, service, { nodes: buildNodes([world.fake.add()]) });
-    expect(kept.last).toEqual({ kind: "elsewhere" });
+    expect(kept.last).toEqual({ kind: "foreign" });
     const left = await converge(cloud, settings, service, { wanted: false });
     expect(left.last).toEqual({ kind: "settled", ingress: [], warnings: [] });
     expect(balancers()).toHaveLength(1);

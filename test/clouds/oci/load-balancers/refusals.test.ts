@@ -163,7 +163,7 @@ describe("before any request to OCI", () => {
   test("a Service with a class belongs to another controller, and a deleted one is not validated", () => {
     const classy = buildService({}, { loadBalancerClass: "example.com/lb" });
     expect(ociLoadBalancerModel.precheck(buildQuestion(classy), buildSettings())).toEqual({
-      kind: "elsewhere",
+      kind: "foreign",
     });
     const leaving = { service: buildService({ [MODE]: "SL-All" }), wanted: false, nodes: [] };
     expect(ociLoadBalancerModel.precheck(leaving, buildSettings())).toBeUndefined();

@@ -316,7 +316,7 @@ describe("a load balancer whose Service is gone", () => {
       { kind: "refused", issue: { code: "DeletionProtected", detail: "turn it off" } },
       { kind: "skip", because: { code: "DeletionProtected", message: "load balancer lb-gone: turn it off" } },
     ],
-    [{ kind: "elsewhere" }, { kind: "unchanged" }],
+    [{ kind: "foreign" }, { kind: "unchanged" }],
   ];
   test.each(steps)("that takes time to delete: %j", async (step, expected) => {
     const world = orphaned();

@@ -7,11 +7,11 @@ import {
 import { NAMED_WATCHES, selectWatches, WATCHES } from "#core/controllers.ts";
 import { findOrphans } from "#core/service/orphans/audit.ts";
 import {
-  isHolder,
-  type LivingService,
-  livingServices,
-  selectLivingServices,
-} from "#core/service/orphans/living-services.ts";
+  type ExistingService,
+  existingServices,
+  mayHoldLoadBalancer,
+  selectExistingServices,
+} from "#core/service/orphans/existing-services.ts";
 import { orphanWatch } from "#core/service/orphans/watch.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import { namespace } from "#test/core/service/orphans/world.ts";
@@ -33,7 +33,7 @@ describe("the audit of orphaned load balancers", () => {
     expect(orphanWatch.rechecks?.resync?.fingerprint(namespace)).toBe("");
     expect(orphanWatch.rechecks?.resync).toMatchObject({ everySeconds: 600 });
     expect(orphanWatch.rechecks?.resync?.whenRelatedChange).toBeUndefined();
-    expect(livingServices.reads(namespace)).toBe("all");
+    expect(existingServices.reads(namespace)).toBe("all");
   });
 
   test.each([
@@ -42,10 +42,10 @@ describe("the audit of orphaned load balancers", () => {
     ["with an invalid spec", { spec: 7 }],
   ])("knows a Service %s", (_given, { metadata = {}, ...rest }: Record<string, unknown>) => {
     const named = { namespace: "default", name: "web", uid: "11111111-2222-3333-4444-555555555555" };
-    const projected = livingServices.project({ metadata: { ...named, ...(metadata as object) }, ...rest });
+    const projected = existingServices.project({ metadata: { ...named, ...(metadata as object) }, ...rest });
     expect(projected).toEqual({ key: "default/web", uid: "11111111222233334444555555555555" });
     expect(
-      selectLivingServices({ services: { resourceVersion: "1", items: [projected, { key: 1 }] } }),
+      selectExistingServices({ services: { resourceVersion: "1", items: [projected, { key: 1 }] } }),
     ).toEqual([projected]);
   });
 
@@ -57,8 +57,8 @@ describe("the audit of orphaned load balancers", () => {
     ["has invalid annotations", 7, undefined],
   ])("knows the load balancer of a Service that %s", (_given, annotations, named) => {
     const object = { metadata: { namespace: "default", name: "heir", uid: "2-2", annotations } };
-    const living = selectLivingServices({
-      services: { resourceVersion: "1", items: [livingServices.project(object)] },
+    const living = selectExistingServices({
+      services: { resourceVersion: "1", items: [existingServices.project(object)] },
     });
     expect(living).toEqual([
       { key: "default/heir", uid: "22", ...(named === undefined ? {} : { loadBalancerID: named }) },
@@ -70,9 +70,9 @@ describe("the audit of orphaned load balancers", () => {
 
   test("marks Services of another type as such", () => {
     const metadata = { namespace: "default", name: "web", uid: "u-1" };
-    const projected = livingServices.project({ metadata, spec: { type: "ClusterIP" } });
+    const projected = existingServices.project({ metadata, spec: { type: "ClusterIP" } });
     expect(projected).toEqual({ key: "default/web", uid: "u1", isPlain: true, isBare: true });
-    expect(selectLivingServices({ services: { resourceVersion: "1", items: [projected] } })).toEqual([
+    expect(selectExistingServices({ services: { resourceVersion: "1", items: [projected] } })).toEqual([
       projected,
     ]);
   });
@@ -84,17 +84,17 @@ describe("the audit of orphaned load balancers", () => {
     ["neither", { finalizers: ["example.com/a"], annotations: { a: "b" } }, false],
   ])("decides whether a Service of another type holds a load balancer by %s", (_given, more, holds) => {
     const metadata = { namespace: "default", name: "web", uid: "u-1", ...more };
-    const [living] = selectLivingServices({
+    const [living] = selectExistingServices({
       services: {
         resourceVersion: "1",
-        items: [livingServices.project({ metadata, spec: { type: "ClusterIP" } })],
+        items: [existingServices.project({ metadata, spec: { type: "ClusterIP" } })],
       },
-    }) as [LivingService];
-    expect(isHolder(living)).toBe(holds);
+    }) as [ExistingService];
+    expect(mayHoldLoadBalancer(living)).toBe(holds);
   });
 
   test("drops Services without a name, which the count then reveals", () => {
-    expect(livingServices.project({ metadata: { name: "web" } })).toBeUndefined();
-    expect(selectLivingServices({})).toBeUndefined();
+    expect(existingServices.project({ metadata: { name: "web" } })).toBeUndefined();
+    expect(selectExistingServices({})).toBeUndefined();
   });
 });

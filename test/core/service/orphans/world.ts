@@ -7,7 +7,7 @@ import type { Holding, HoldingsState } from "#core/service/holdings.ts";
 import type { DroppedOrphans, LoadBalancerModel, LoadBalancerStep } from "#core/service/model.ts";
 import type { OrphanAnswer } from "#core/service/orphans/audit.ts";
 import { createOrphanController } from "#core/service/orphans/controller.ts";
-import { livingServices } from "#core/service/orphans/living-services.ts";
+import { existingServices } from "#core/service/orphans/existing-services.ts";
 import { selectOldestMark } from "#core/service/orphans/mark.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { createShelfModel } from "#test/core/service/builders.ts";
@@ -156,7 +156,7 @@ export async function runPass(
   const items = listed.map(([key, uid]) => {
     const [ofNamespace, name] = key.split("/");
     const spec = { type: world.plain.has(key) ? "ClusterIP" : "LoadBalancer" };
-    return livingServices.project({ metadata: { namespace: ofNamespace, name, uid }, spec });
+    return existingServices.project({ metadata: { namespace: ofNamespace, name, uid }, spec });
   });
   const context = {
     reason: "refresh" as const,

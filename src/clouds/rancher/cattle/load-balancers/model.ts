@@ -30,7 +30,7 @@ const REMOVED_STATES: ReadonlySet<string> = new Set(["removing", "purging", "rem
 export const cattleLoadBalancerModel: LoadBalancerModel = {
   precheck({ service, wanted }, { cloud }) {
     // Load balancers of K3s and RKE2 belong to ServiceLB, or to another controller in the cluster.
-    if (cloud["mode"] !== "cattle") return { kind: "elsewhere" };
+    if (cloud["mode"] !== "cattle") return { kind: "foreign" };
     const issue = wanted ? checkPorts(service) : undefined;
     return issue === undefined ? undefined : { kind: "refused", issue };
   },

@@ -163,7 +163,7 @@ test.each([
   { name: "another class", annotations: {}, spec: { loadBalancerClass: "service.k8s.aws/nlb" } },
 ])("a Service with $name belongs to another controller", ({ annotations, spec }) => {
   expect(model.precheck(buildQuestion(buildService(spec, annotations)), buildSettings())).toEqual({
-    kind: "elsewhere",
+    kind: "foreign",
   });
 });
 

@@ -9,26 +9,32 @@ import type { Reason } from "#core/reason.ts";
 import { formatObjectKey, SERVICES } from "#core/resources/resource.ts";
 import type { Related } from "#core/watch.ts";
 
-/** An existing Service of any type, in any state. */
-export const LivingService = z.object({
+/**
+ * An existing Service of any type, in any state. `isPlain` and `isBare` are two degrees of having no load balancer: by
+ * its type, and also by what an earlier load balancer would have left on it.
+ */
+export const ExistingService = z.object({
   /** `namespace/name`. */
   key: z.string().min(1),
   /** Without dashes. */
   uid: z.string(),
   /** The load balancer that its annotation names, which may have been created for another Service. */
   loadBalancerID: z.string().optional(),
-  /** Its type is not LoadBalancer. */
+  /** Whether its type is not LoadBalancer. */
   isPlain: z.literal(true).optional(),
   /**
-   * Its type is not LoadBalancer, and it has neither the finalizer nor our annotation from an earlier load
+   * Whether its type is not LoadBalancer, and it has neither the finalizer nor our annotation from an earlier load
    * balancer.
    */
   isBare: z.literal(true).optional(),
 });
-export type LivingService = z.output<typeof LivingService>;
+export type ExistingService = z.output<typeof ExistingService>;
 
-/** Longer than any ID with surrounding blanks. */
-const MAX_ID = 64;
+/**
+ * The maximum length of an ID with surrounding blanks: DigitalOcean's have 36 characters. A longer value names no load
+ * balancer.
+ */
+const MAX_ID_LENGTH = 64;
 
 const Named = z.object({
   metadata: z.object({
@@ -36,15 +42,15 @@ const Named = z.object({
     name: z.string(),
     uid: z.string(),
     annotations: z
-      .looseObject({ [LOAD_BALANCER_ID_ANNOTATION]: z.string().max(MAX_ID) })
+      .looseObject({ [LOAD_BALANCER_ID_ANNOTATION]: z.string().max(MAX_ID_LENGTH) })
       .optional()
       .catch(undefined),
   }),
   spec: z.object({ type: z.string().optional() }).optional().catch(undefined),
 });
 
-/** All Services, because the load balancer of an existing one must never count as an orphan. */
-export const livingServices: Related = {
+/** All Services: an orphan is proven only against the complete list. */
+export const existingServices: Related = {
   resource: SERVICES,
   project(object) {
     const named = Named.safeParse(object).data;
@@ -57,21 +63,21 @@ export const livingServices: Related = {
       ...(loadBalancerID === "" ? {} : { loadBalancerID }),
       ...(isPlain ? { isPlain } : {}),
       ...(isPlain && isBare(object) ? { isBare: true as const } : {}),
-    } satisfies LivingService;
+    } satisfies ExistingService;
   },
   reads: () => "all",
 };
 
 /**
- * Returns the Services of an event. Undefined when the event came without them, which says nothing about
- * their number.
+ * Returns the Services of an event, without those that cannot be read. Undefined when the event came without them,
+ * which says nothing about their number.
  */
-export function selectLivingServices(related: RelatedObjects): readonly LivingService[] | undefined {
-  return related[SERVICES.name]?.items.flatMap((item) => LivingService.safeParse(item).data ?? []);
+export function selectExistingServices(related: RelatedObjects): readonly ExistingService[] | undefined {
+  return related[SERVICES.name]?.items.flatMap((item) => ExistingService.safeParse(item).data ?? []);
 }
 
-/** Returns whether a Service holds or requests a load balancer, judged by its own content. */
-export function isHolder({ isBare }: LivingService): boolean {
+/** Returns whether a Service may hold or request a load balancer of any class, judged by its own content. */
+export function mayHoldLoadBalancer({ isBare }: ExistingService): boolean {
   return isBare !== true;
 }
 
@@ -97,24 +103,26 @@ function normalizeUid(uid: string): string {
   return uid.replaceAll("-", "");
 }
 
+/** The code of an audit whose event does not contain all Services. */
+export const SERVICES_INCOMPLETE = "ServicesIncomplete";
+
 /**
- * Returns whether the event contains all existing Services: a Service missing from a list is not proven to be
- * gone. Invalid and duplicate Services are not counted.
+ * Returns why the event may lack existing Services; undefined if it contains all. A Service missing from a list is not
+ * proven to be gone. Invalid and duplicate Services are not counted.
  */
-export function isServiceListComplete({
+export function findServiceListGap({
   related,
   count,
-}: Pick<DecisionContext, "related" | "count">): boolean {
-  const services = selectLivingServices(related);
-  if (services === undefined || count?.kind !== "count") return false;
-  return count.count === new Set(services.map(({ uid }) => uid)).size;
+}: Pick<DecisionContext, "related" | "count">): Reason | undefined {
+  const known = new Set(selectExistingServices(related)?.map(({ uid }) => uid)).size;
+  if (count?.kind === "count" && count.count === known && related[SERVICES.name] !== undefined)
+    return undefined;
+  const message =
+    count?.kind === "count"
+      ? `the API server counts ${count.count} Services, and the event has ${known}`
+      : `the Services cannot be counted: ${count?.message}`;
+  return { code: SERVICES_INCOMPLETE, message };
 }
-
-export const INCOMPLETE: Reason = {
-  code: "ServicesIncomplete",
-  message:
-    "the API server has another number of Services than are known: nothing counts as orphaned before they agree",
-};
 
 /** Seconds until an audit without a complete list of Services is repeated. */
 export const INCOMPLETE_SECONDS = 60;
