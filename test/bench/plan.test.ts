@@ -89,11 +89,10 @@ describe("the rows", () => {
   });
 
   test("give the reason for a missing or less frequent contender", () => {
+    // Only look-ahead depends on the number of environments.
+    const usual = Object.keys(CONTENDER_BY_NAME).filter((name) => name !== "lambda-8");
     const silent = ROWS.filter(({ contenders, fewer, note }) => {
-      return (
-        note === undefined &&
-        (fewer !== undefined || contenders.length < Object.keys(CONTENDER_BY_NAME).length)
-      );
+      return note === undefined && (fewer !== undefined || contenders.length < usual.length);
     });
     expect(silent).toEqual([]);
   });

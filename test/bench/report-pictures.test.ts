@@ -64,9 +64,9 @@ describe("the latencies of a row", () => {
       HUNDRED,
       ContenderName.options.map((contender) => buildMeasurement(contender, { row: HUNDRED.id, up: 100 })),
     );
-    expect(curvesIn(picture)).toHaveLength(6);
+    expect(curvesIn(picture)).toHaveLength(ContenderName.options.length);
     expect(textsIn(picture).filter((text) => text === "serverless-ccm on Lambda")).toHaveLength(2);
-    expect(new Set(strokesIn(picture))).toHaveLength(6);
+    expect(new Set(strokesIn(picture))).toHaveLength(ContenderName.options.length);
   });
 
   test("draws no picture if no node came up or the row was not measured", () => {
@@ -130,7 +130,7 @@ describe("the throughput", () => {
     const gaps = names
       .toSorted((a, b) => a - b)
       .map((height, index, all) => height - (all[index - 1] ?? -100));
-    expect(names).toHaveLength(6);
+    expect(names).toHaveLength(ContenderName.options.length);
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(16);
     expect(Math.max(...names)).toBeLessThan(HEIGHT - 40);
   });

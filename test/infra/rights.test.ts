@@ -5,7 +5,7 @@ import * as z from "zod";
 import type { Right } from "#core/descriptor.ts";
 import { OPTIONAL_CONTROLLERS } from "#core/descriptors.ts";
 import { formatUser, IDENTITIES, type Identity } from "#core/identities.ts";
-import { LookAheadSource } from "#core/node/settings.ts";
+import { AnnouncementSource } from "#core/node/settings.ts";
 import { CLOUDS_IN_CLUSTERS, RIGHTS } from "#core/rights.ts";
 import { listRights, readManifests, readRoles } from "#test/e2e/granted-rights.ts";
 import { formatRights } from "#test/infra/format-rights.ts";
@@ -16,7 +16,7 @@ const OF = [
   undefined,
   ...OPTIONAL_CONTROLLERS,
   ...CLOUDS_IN_CLUSTERS,
-  ...LookAheadSource.options,
+  ...AnnouncementSource.options,
   "writes-relay",
 ] as const;
 const FOLDERS = OF.map((of) => (of === undefined ? "" : `${of}/`));

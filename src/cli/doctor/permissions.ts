@@ -6,7 +6,7 @@ import type { Cluster } from "#config/cluster.ts";
 import { reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
 import type { Right } from "#core/descriptor.ts";
 import { OPTIONAL_CONTROLLERS } from "#core/descriptors.ts";
-import { LookAheadSource } from "#core/node/settings.ts";
+import { AnnouncementSource } from "#core/node/settings.ts";
 import { CLOUDS_IN_CLUSTERS, RIGHTS, resolveRight } from "#core/rights.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
@@ -30,7 +30,7 @@ export function createPermissionsCheck(signer: Signer): Check {
   };
 }
 
-const GRANT = `kubectl apply -f infra/rbac/ (and ${listFolders(OPTIONAL_CONTROLLERS).join(", ")} with these controllers, ${listFolders(CLOUDS_IN_CLUSTERS).join(" or ")} with these clouds, ${listFolders(LookAheadSource.options).join(", ")} with these sources of nodes.lookAhead, infra/rbac/writes-relay/ with writes: relay); see whether the bindings name this user`;
+const GRANT = `kubectl apply -f infra/rbac/ (and ${listFolders(OPTIONAL_CONTROLLERS).join(", ")} with these controllers, ${listFolders(CLOUDS_IN_CLUSTERS).join(" or ")} with these clouds, ${listFolders(AnnouncementSource.options).join(", ")} with these sources of nodes.lookAhead, infra/rbac/writes-relay/ with writes: relay); see whether the bindings name this user`;
 
 function listFolders(names: readonly string[]): readonly string[] {
   return names.map((name) => `infra/rbac/${name}/`);

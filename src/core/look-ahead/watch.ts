@@ -2,7 +2,7 @@ import * as z from "zod";
 import { CertificateSigningRequest } from "#core/csr/csr.ts";
 import { parseCsr } from "#core/csr/watch.ts";
 import { nodeDescriptor } from "#core/node/descriptor.ts";
-import type { LookAheadSource } from "#core/node/settings.ts";
+import type { AnnouncementSource } from "#core/node/settings.ts";
 import { CERTIFICATE_SIGNING_REQUESTS, NODE_CLAIMS, type Resource } from "#core/resources/resource.ts";
 import { type ApiObject, type ParsedObject, parseObject, type Watch } from "#core/watch.ts";
 
@@ -61,7 +61,7 @@ function announceRequest({ spec }: CertificateSigningRequest): string | undefine
 }
 
 interface Announcements<T extends ApiObject> {
-  readonly source: LookAheadSource;
+  readonly source: AnnouncementSource;
   readonly name: string;
   readonly resource: Resource;
   parse(value: unknown): ParsedObject<T>;

@@ -1,6 +1,6 @@
 import { LABEL_PAIRS } from "#core/contracts.ts";
 import { buildRights, type ControllerOperations, EVENT_OBJECTS, NODE_OBJECTS } from "#core/descriptor.ts";
-import type { LookAheadSource } from "#core/node/settings.ts";
+import type { AnnouncementSource } from "#core/node/settings.ts";
 
 const CLOUD_LABELS = LABEL_PAIRS.flatMap(({ beta, stable }) => [`f:${beta}`, `f:${stable}`]);
 
@@ -9,11 +9,15 @@ export const nodeOperations: ControllerOperations = {
   rights: {
     followed: [],
     announcing: [
-      { group: "karpenter.sh", resource: "nodeclaims", lookAhead: "node-claims" satisfies LookAheadSource },
+      {
+        group: "karpenter.sh",
+        resource: "nodeclaims",
+        lookAhead: "node-claims" satisfies AnnouncementSource,
+      },
       {
         group: "certificates.k8s.io",
         resource: "certificatesigningrequests",
-        lookAhead: "kubelet-csrs" satisfies LookAheadSource,
+        lookAhead: "kubelet-csrs" satisfies AnnouncementSource,
       },
     ],
     granted: [

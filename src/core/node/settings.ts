@@ -43,6 +43,10 @@ export type DeletionSettings = z.output<typeof DeletionSettings>;
 export const LookAheadSource = z.enum(["launches", "node-claims", "kubelet-csrs"]);
 export type LookAheadSource = z.output<typeof LookAheadSource>;
 
+/** The sources that the relay follows in the cluster, with manifests in a folder of their name in infra/rbac. */
+export const AnnouncementSource = LookAheadSource.exclude(["launches"]);
+export type AnnouncementSource = z.output<typeof AnnouncementSource>;
+
 /** The node settings of a cluster. */
 export const NodeSettings = z.strictObject({
   labels: LabelSettings.prefault({}),

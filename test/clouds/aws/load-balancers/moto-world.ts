@@ -1,10 +1,10 @@
 import * as ec2 from "@aws-sdk/client-ec2";
 import { vi } from "vitest";
 import { createBudget } from "#clouds/aws/budget.ts";
-import type { AwsDependencies } from "#clouds/aws/session.ts";
 import type { AwsActionName, AwsRequests } from "#clouds/aws/load-balancers/actions.ts";
 import { createLoadBalancers } from "#clouds/aws/load-balancers/capability.ts";
 import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
+import type { AwsDependencies } from "#clouds/aws/session.ts";
 import type { ActionResult, CloudCall, ObservationsResult } from "#clouds/cloud.ts";
 import type { ClosableCapability } from "#clouds/lazy-capability.ts";
 import { buildConfig } from "#test/clouds/aws/ec2-world.ts";
