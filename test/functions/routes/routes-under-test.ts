@@ -270,7 +270,8 @@ function lyingTransport(api: Transport, lie: NonNullable<Invocation["lie"]>): Tr
     ...api,
     async send(request) {
       const body = lie(request);
-      return body === undefined ? api.send(request) : { ...(await api.send(request)), status: 200, body };
+      if (body === undefined) return api.send(request);
+      return { ...(await api.send({ ...request, chunked: false })), status: 200, body };
     },
   };
 }

@@ -35,7 +35,7 @@ export function createHostileApi(inner: Transport, victimsProviderIDs: readonly 
       reads += 1;
       return { status: 500, headers: {}, body: "{}" };
     }
-    const answer = await inner.send(request);
+    const answer = await inner.send({ ...request, chunked: false });
     if (answer.status !== 200) return answer;
     const body = JSON.parse(answer.body) as Json;
     if (Array.isArray(body["items"]))
