@@ -4,7 +4,7 @@ import { planEach } from "#core/decisions.ts";
 import type { EventReason } from "#core/event.ts";
 import { decideNode } from "#core/node/decide.ts";
 import type { Node } from "#core/node/node.ts";
-import type { LabelSettings } from "#core/node/settings.ts";
+import type { LabelSettings, NodeSettings } from "#core/node/settings.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import { needsInstance, nodeWatch } from "#core/node/watch.ts";
 import { getManagerFact } from "#core/tenant-fact.ts";
@@ -19,9 +19,7 @@ export const nodeController: InstanceController<Node> = {
           capability: "instances",
           node,
           labels: selectRequestedLabels(settings.nodes.labels),
-          ...(isJoining(node, reason)
-            ? { ahead: "use", launches: settings.nodes.lookAhead.includes("launches") }
-            : {}),
+          ...(isJoining(node, reason) ? selectAhead(settings.nodes) : {}),
         }
       : undefined,
   decide: (batch, { reason, now, settings }) =>
@@ -38,6 +36,11 @@ export const nodeController: InstanceController<Node> = {
  */
 function isJoining(node: Node, reason: EventReason): boolean {
   return (reason === "watch" || reason === "retry") && isUninitialized(node);
+}
+
+/** Returns how look-ahead serves a node that joins; nothing if the cluster has no source. */
+function selectAhead({ lookAhead }: NodeSettings) {
+  return lookAhead.length === 0 ? {} : { ahead: "use" as const, launches: lookAhead.includes("launches") };
 }
 
 function selectRequestedLabels({

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import type { EventReason } from "#core/event.ts";
 import { nodeController } from "#core/node/controller.ts";
+import type { LookAheadSource } from "#core/node/settings.ts";
 import { nodeWatch } from "#core/node/watch.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import {
@@ -92,24 +94,21 @@ describe("the node controller", () => {
       capability: "instances",
       node: buildNode(),
       labels: "missing",
-      ahead: "use",
-      launches: false,
     });
-    expect(nodeController.buildQuestion(buildNode(), { ...CONTEXT, reason: "retry" })).toHaveProperty(
-      "ahead",
-    );
-    expect(nodeController.buildQuestion(buildNode(), { ...CONTEXT, reason: "sweep" })).not.toHaveProperty(
-      "ahead",
-    );
     expect(nodeController.buildQuestion(buildInitializedNode(), CONTEXT)).toBeUndefined();
   });
 
-  test("has the cloud look up what was launched lately if the cluster says so", () => {
-    const nodes = { ...DEFAULT_SETTINGS.nodes, lookAhead: ["launches" as const] };
-    const settings = { ...DEFAULT_SETTINGS, nodes };
-    expect(nodeController.buildQuestion(buildNode(), { ...CONTEXT, settings })).toMatchObject({
-      launches: true,
-    });
+  test("uses what was found before a node joined if the cluster has a source of look-ahead", () => {
+    const ask = (reason: EventReason, ...lookAhead: readonly LookAheadSource[]) => {
+      const nodes = { ...DEFAULT_SETTINGS.nodes, lookAhead: [...lookAhead] };
+      return nodeController.buildQuestion(buildNode(), {
+        ...{ ...CONTEXT, reason, settings: { ...DEFAULT_SETTINGS, nodes } },
+      });
+    };
+    expect(ask("watch", "node-claims")).toMatchObject({ ahead: "use", launches: false });
+    expect(ask("retry", "launches")).toMatchObject({ ahead: "use", launches: true });
+    expect(ask("sweep", "launches")).not.toHaveProperty("ahead");
+    expect(ask("watch")).not.toHaveProperty("ahead");
   });
 
   test.each([
