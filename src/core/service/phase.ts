@@ -2,7 +2,6 @@ import type { AskContext } from "#core/controller.ts";
 import { hashText } from "#core/hash.ts";
 import {
   type Claimant,
-  getClaimTime,
   getSecondsUntilRecheck,
   isHeldByAnother,
   isLatelyHeldByAnother,
@@ -28,7 +27,12 @@ import {
   readHolders,
   type StateAnnotation,
 } from "#core/service/state-annotation.ts";
-import { selectTargetNodes, type TargetNodes } from "#core/service/target-nodes.ts";
+import {
+  isOlderThanApplied,
+  isOlderVersion,
+  selectTargetNodes,
+  type TargetNodes,
+} from "#core/service/target-nodes.ts";
 
 /** The phase of a Service, known before the cloud is asked. It decides whether and what the cloud is asked. */
 export type Phase =
@@ -115,7 +119,7 @@ function decideDesiredPhase(service: Service, model: LoadBalancerModel, context:
   const nodes = selectTargetNodes(related);
   if (nodes === undefined) return { kind: "unknown-nodes" };
   const annotation = parseStateAnnotation(service);
-  if (annotation !== undefined && isOlder(nodes, annotation, now)) return { kind: "stale-nodes" };
+  if (annotation !== undefined && isOlderThanApplied(nodes, annotation, now)) return { kind: "stale-nodes" };
   // An actor with newer nodes than the other actor does not yield.
   if (isYielding(annotation, context) && !isOlderVersion(annotation?.nodes, nodes.resourceVersion))
     return { kind: "yielding" };
@@ -231,27 +235,6 @@ function isFullCheckDue(service: Service, reason: AskContext["reason"], now: Dat
 
 function listTargets({ nodes }: TargetNodes, model: LoadBalancerModel, service: Service): readonly string[] {
   return [...new Set(nodes.flatMap((node) => model.getTarget(node, service) ?? []))].sort();
-}
-
-/** How long an older list of nodes is rejected, in milliseconds: two actors' lists are assumed to differ by less. */
-const MAX_LAG_MS = 60_000;
-
-/**
- * Returns whether the list of nodes is older than the one applied last. Returns false after one minute, because a
- * restored API server has lower versions, and a forged version must not block the Service.
- */
-function isOlder({ resourceVersion }: TargetNodes, annotation: StateAnnotation, now: Date): boolean {
-  const sinceMs = now.getTime() - Math.max(Date.parse(annotation.at), getClaimTime(annotation) ?? 0);
-  if (sinceMs < -MAX_LAG_MS || sinceMs > MAX_LAG_MS) return false;
-  return isOlderVersion(resourceVersion, annotation.nodes);
-}
-
-function isOlderVersion(one: string | undefined, other: string): boolean {
-  return isNumber(one) && isNumber(other) && BigInt(one) < BigInt(other);
-}
-
-function isNumber(version: string | undefined): version is string {
-  return version !== undefined && /^\d{1,20}$/.test(version);
 }
 
 /**

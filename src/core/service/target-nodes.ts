@@ -5,10 +5,11 @@ import type { DecisionContext, RelatedObjects, StateReference } from "#core/cont
 import { parseGoBoolean } from "#core/flags.ts";
 import { Node } from "#core/node/node.ts";
 import { NODES } from "#core/resources/resource.ts";
+import { getClaimTime } from "#core/service/claims.ts";
 import type { TargetNode } from "#core/service/model.ts";
 import { isLoadBalancerService } from "#core/service/needs-work.ts";
 import type { Service } from "#core/service/service.ts";
-import { hashLabels } from "#core/service/state-annotation.ts";
+import { hashLabels, type StateAnnotation } from "#core/service/state-annotation.ts";
 import type { Related } from "#core/watch.ts";
 
 /** The fields of a node that load balancers use; other changes of nodes wake no Service. */
@@ -129,4 +130,30 @@ export function readListedNodes({ listed, count }: Pick<DecisionContext, "listed
 
 function createUnproven(message: string): ListedNodes {
   return { kind: "unproven", message };
+}
+
+/** How long an older list of nodes is rejected, in milliseconds: two actors' lists are assumed to differ by less. */
+const MAX_LAG_MS = 60_000;
+
+/**
+ * Returns whether the list of nodes is older than the one applied last. Returns false after one minute, because a
+ * restored API server has lower versions, and a forged version must not block the Service.
+ */
+export function isOlderThanApplied(
+  { resourceVersion }: TargetNodes,
+  annotation: StateAnnotation,
+  now: Date,
+): boolean {
+  const sinceMs = now.getTime() - Math.max(Date.parse(annotation.at), getClaimTime(annotation) ?? 0);
+  if (sinceMs < -MAX_LAG_MS || sinceMs > MAX_LAG_MS) return false;
+  return isOlderVersion(resourceVersion, annotation.nodes);
+}
+
+/** Returns whether one resourceVersion of nodes is older than another; false if they cannot be compared. */
+export function isOlderVersion(one: string | undefined, other: string): boolean {
+  return isNumber(one) && isNumber(other) && BigInt(one) < BigInt(other);
+}
+
+function isNumber(version: string | undefined): version is string {
+  return version !== undefined && /^\d{1,20}$/.test(version);
 }
