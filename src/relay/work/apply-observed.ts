@@ -1,5 +1,4 @@
 import type { ConfigError } from "#core/config-errors.ts";
-import type { ObjectHint } from "#core/event.ts";
 import type { ApiObject, Watch, WatchContext } from "#core/watch.ts";
 import { isRelatedFollower } from "#delivery/related-batch.ts";
 import { compareResourceVersions, isOlderVersion } from "#kube/follow/object-key.ts";
@@ -19,7 +18,6 @@ import {
   requeue,
   type WorkRules,
 } from "#relay/work/resync.ts";
-import type { Conflict } from "#relay/work/types.ts";
 import { getWaitEnd } from "#relay/work/waits.ts";
 
 /** An object that changed in a field that decisions read is tried again this soon after the last time. */
@@ -262,12 +260,6 @@ function parseOnce(parse: Watch["parse"], object: unknown, context: WatchContext
 /** Work that is needed again this soon after we did it was undone by another writer. */
 const UNDONE_WITHIN_MS = 60_000;
 
-/** After this many rounds a Warning names the writer. */
-const ROUNDS_TO_WARN = 3;
-
-/** The length that Kubernetes allows for the name of a field manager. */
-const MAX_MANAGER = 128;
-
 /** Returns whether work is needed again because another writer undid ours. */
 function isUndone(past: EntryHistory, nowMs: number): boolean {
   return nowMs - past.changedMs <= UNDONE_WITHIN_MS;
@@ -283,30 +275,4 @@ function clearConflictRounds(past: EntryHistory): EntryHistory {
   return past.failures === 0 && past.conflictRounds === 0
     ? past
     : { ...past, failures: 0, conflictRounds: 0 };
-}
-
-/**
- * Returns who undoes our work, if the step between the entries reaches the limit of rounds; reported once,
- * however many rounds follow.
- */
-export function detectConflict(before: Entry, after: Entry): Conflict | undefined {
-  const { uid, namespace, name, phase, history } = after;
-  const rounds = history.conflictRounds;
-  if (rounds !== ROUNDS_TO_WARN || before.history.conflictRounds === rounds) return undefined;
-  return {
-    uid,
-    namespace,
-    name,
-    rounds,
-    manager: phase.next?.queue === "work" ? phase.next.undoneBy : undefined,
-  };
-}
-
-/** Returns the hint that tells the function who undoes our work, once the limit of rounds is reached. */
-export function buildConflictHint(
-  { conflictRounds }: EntryHistory,
-  { undoneBy }: Work,
-): Pick<ObjectHint, "undoneBy"> {
-  if (conflictRounds < ROUNDS_TO_WARN) return {};
-  return { undoneBy: (undoneBy || "a writer without a name").slice(0, MAX_MANAGER) };
 }

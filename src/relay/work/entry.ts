@@ -1,5 +1,6 @@
+import type { ObjectHint } from "#core/event.ts";
 import type { ApiObject } from "#core/watch.ts";
-import type { ObjectIdentity } from "#relay/work/types.ts";
+import type { Conflict, ObjectIdentity } from "#relay/work/types.ts";
 import type { WaitReason } from "#relay/work/waits.ts";
 
 /** What was sent when work was last tried, and when. */
@@ -190,4 +191,36 @@ export function getNextStepMs(phase: Phase): number | undefined {
     case "unconfirmed":
       return phase.untilMs;
   }
+}
+
+/** After this many rounds a Warning names the writer. */
+const ROUNDS_TO_WARN = 3;
+
+/** The length that Kubernetes allows for the name of a field manager. */
+const MAX_MANAGER = 128;
+
+/**
+ * Returns who undoes our work, if the step between the entries reaches the limit of rounds; reported once,
+ * however many rounds follow.
+ */
+export function detectConflict(before: Entry, after: Entry): Conflict | undefined {
+  const { uid, namespace, name, phase, history } = after;
+  const rounds = history.conflictRounds;
+  if (rounds !== ROUNDS_TO_WARN || before.history.conflictRounds === rounds) return undefined;
+  return {
+    uid,
+    namespace,
+    name,
+    rounds,
+    manager: phase.next?.queue === "work" ? phase.next.undoneBy : undefined,
+  };
+}
+
+/** Returns the hint that tells the function who undoes our work, once the limit of rounds is reached. */
+export function buildConflictHint(
+  { conflictRounds }: EntryHistory,
+  { undoneBy }: Work,
+): Pick<ObjectHint, "undoneBy"> {
+  if (conflictRounds < ROUNDS_TO_WARN) return {};
+  return { undoneBy: (undoneBy || "a writer without a name").slice(0, MAX_MANAGER) };
 }

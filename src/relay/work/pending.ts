@@ -1,15 +1,16 @@
 import type { ObjectHint } from "#core/event.ts";
 import type { ApiObject, Watch } from "#core/watch.ts";
-import {
-  applyObserved,
-  buildConflictHint,
-  detectConflict,
-  dropVersions,
-  isStale,
-  type ObservedObject,
-} from "#relay/work/apply-observed.ts";
+import { applyObserved, dropVersions, isStale, type ObservedObject } from "#relay/work/apply-observed.ts";
 import { createEntries } from "#relay/work/entries.ts";
-import { createEntry, type Entry, type EntryHistory, type InFlight, type Task } from "#relay/work/entry.ts";
+import {
+  buildConflictHint,
+  createEntry,
+  detectConflict,
+  type Entry,
+  type EntryHistory,
+  type InFlight,
+  type Task,
+} from "#relay/work/entry.ts";
 import { startTask } from "#relay/work/in-flight.ts";
 import { markTooLarge, requestResync, requeue, type WorkRules } from "#relay/work/resync.ts";
 import { applyTimeout, isHalved, settleEntry } from "#relay/work/settle.ts";
