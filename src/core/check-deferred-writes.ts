@@ -1,7 +1,6 @@
 import type { ObjectCount, StateReference, StateResult } from "#core/controller.ts";
 import type { ClusterEvent, ClusterWrite, Decision } from "#core/decision.ts";
 import { type CloudKeys, findForeignField } from "#core/deferred-fields.ts";
-import type { DeferredWrites } from "#core/deferred-writes.ts";
 import type { FunctionIdentity } from "#core/identities.ts";
 import { isSameJson } from "#core/json-patch.ts";
 import type { DeletionSettings } from "#core/node/settings.ts";
@@ -12,6 +11,7 @@ import {
 } from "#core/node-lifecycle/check-announcement.ts";
 import { STATE_KEY } from "#core/node-lifecycle/state.ts";
 import type { ObjectReference } from "#core/reason.ts";
+import type { DeferredWrites } from "#core/report.ts";
 import { formatObjectKey, type Resource } from "#core/resources/resource.ts";
 import { RIGHTS } from "#core/rights.ts";
 import type { Moment } from "#core/rounds.ts";

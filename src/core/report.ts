@@ -1,14 +1,15 @@
 import * as z from "zod";
-import { Decision } from "#core/decision.ts";
-import { DeferredWrites } from "#core/deferred-writes.ts";
+import { ClusterWrite, Decision } from "#core/decision.ts";
 import {
   CandidateId,
   ClusterName,
   ControllerName,
+  MAX_BATCH_OBJECTS,
   MAX_CANDIDATES,
   MAX_REPORTED_WARNINGS,
 } from "#core/event.ts";
 import { Reason } from "#core/reason.ts";
+import { Moment } from "#core/rounds.ts";
 
 /** A cloud resource that nothing in the cluster uses any more. */
 export const Orphan = z.object({
@@ -87,6 +88,34 @@ export const CloudUsage = z.object({
   waitedMs: z.number(),
 });
 export type CloudUsage = z.output<typeof CloudUsage>;
+
+const Collection = z.object({ apiVersion: z.string().min(1), name: z.string().min(1) });
+
+/** The next step for the caller that can reach the cluster. */
+const Next = z.discriminatedUnion("kind", [
+  /** Carry these out; the event's other objects already have an entry in the report. */
+  z.object({
+    kind: z.literal("decisions"),
+    items: z
+      .array(z.object({ index: z.int().min(0), decision: Decision }))
+      .min(1)
+      .max(MAX_BATCH_OBJECTS),
+  }),
+  /** Do this write, for which all objects wait; then read them and their shared state, and invoke again. */
+  z.object({ kind: z.literal("shared"), because: Reason, write: ClusterWrite }),
+  /** Read their shared state, and invoke again. */
+  z.object({
+    kind: z.literal("read"),
+    state: Collection.extend({
+      at: z.object({ namespace: z.string().min(1).optional(), name: z.string().min(1) }),
+    }),
+    counted: Collection.optional(),
+  }),
+]);
+
+/** A function's decisions for a cluster that it cannot write to, as data: nothing of it is done yet. */
+export const DeferredWrites = z.object({ moment: Moment, next: Next });
+export type DeferredWrites = z.output<typeof DeferredWrites>;
 
 /** A function's result: one entry for each object of the event, in its order. */
 export const Report = z.object({

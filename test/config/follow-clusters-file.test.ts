@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rename, rm, symlink, utimes, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { followClustersFile } from "#config/follow-clusters-file.ts";
+import { followClustersFile } from "#config/read-clusters-file.ts";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 import { waitUntilTrue } from "#test/wait-until-true.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { checkDeferredWrites, type SentContext } from "#core/check-deferred-writes.ts";
 import { buildClusterEvent } from "#core/cluster-events.ts";
-import { type DeferredWrites, DeferredWrites as Schema } from "#core/deferred-writes.ts";
+import { type DeferredWrites, DeferredWrites as Schema } from "#core/report.ts";
 import { createEmptyState } from "#core/node-lifecycle/state.ts";
 import {
   ANNOUNCED_SENT,

@@ -5,7 +5,7 @@ import {
   hasNoEntries,
   isFile,
 } from "#config/clusters-file.ts";
-import { followClustersFile } from "#config/follow-clusters-file.ts";
+import { followClustersFile } from "#config/read-clusters-file.ts";
 import { createOwnershipGuard } from "#config/ownership.ts";
 import { readClusters, readClustersFile } from "#config/read-clusters-file.ts";
 import type { AllowedSecrets } from "#config/registry/entry-references.ts";

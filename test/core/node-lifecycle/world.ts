@@ -1,7 +1,7 @@
 import { checkDeferredWrites } from "#core/check-deferred-writes.ts";
 import type { ObjectCount, Subject } from "#core/controller.ts";
 import type { ClusterEvent, ClusterWrite, Decision, Plan } from "#core/decision.ts";
-import type { DeferredWrites } from "#core/deferred-writes.ts";
+import type { DeferredWrites } from "#core/report.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { isSameJson } from "#core/json-patch.ts";
 import type { Node } from "#core/node/node.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Decision } from "#core/decision.ts";
-import type { DeferredWrites } from "#core/deferred-writes.ts";
+import type { DeferredWrites } from "#core/report.ts";
 import { Node } from "#core/node/node.ts";
 import type { Report } from "#core/report.ts";
 import { systemClock } from "#kube/follow/clock.ts";
