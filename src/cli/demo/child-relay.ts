@@ -60,14 +60,18 @@ export async function startChildRelay(options: ChildRelayOptions): Promise<Child
       }
     });
   });
-  await waitUntilReady(url);
-
   const end = async (signal: "SIGKILL" | "SIGTERM"): Promise<void> => {
     child.kill(signal);
     const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
     await exited;
     clearTimeout(timer);
   };
+  try {
+    await waitUntilReady(url);
+  } catch (error) {
+    await end("SIGKILL");
+    throw error;
+  }
   return { url, kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };
 }
 

@@ -98,11 +98,23 @@ async function playOneNode(stage: Stage, asJson: boolean): Promise<Machine[]> {
 async function playBurst(stage: Stage, count: number): Promise<Machine[]> {
   printTitle(2, `${count} nodes join at once`);
   const machines = stage.cloud.add(count);
-  const counter = createCounter(() => formatLiveCounts(stage, machines));
-  await registerNodes(stage.admin, machines);
-  await waitUntilAllUp(stage, machines);
-  counter.stop();
+  await showLiveCounts(stage, machines, () => registerNodes(stage.admin, machines));
   return machines;
+}
+
+/** Registers machines, and shows how many are up until all are. */
+async function showLiveCounts(
+  stage: Stage,
+  machines: readonly Machine[],
+  register: () => Promise<void>,
+): Promise<void> {
+  const counter = createCounter(() => formatLiveCounts(stage, machines));
+  try {
+    await register();
+    await waitUntilAllUp(stage, machines);
+  } finally {
+    counter.stop();
+  }
 }
 
 async function playBurstWithFailures(
@@ -112,7 +124,6 @@ async function playBurstWithFailures(
 ): Promise<Machine[]> {
   printTitle(3, `${count} more join, and things break`);
   const machines = stage.cloud.add(count);
-  const counter = createCounter(() => formatLiveCounts(stage, machines));
   const troubles: Readonly<Record<number, () => Promise<void>>> = {
     [PLATFORM_OFF_AT]: async () => {
       await stage.platform.turnOff();
@@ -125,14 +136,14 @@ async function playBurstWithFailures(
     [RELAY_KILLED_AT]: () => killAndRestart(stage, firstRelay),
   };
   // One after the other, while nodes continue to join: some platforms take seconds to start.
-  let last = Promise.resolve();
-  await registerNodes(stage.admin, machines, (registered) => {
-    const trouble = troubles[registered];
-    if (trouble !== undefined) last = last.then(trouble);
+  await showLiveCounts(stage, machines, async () => {
+    let last = Promise.resolve();
+    await registerNodes(stage.admin, machines, (registered) => {
+      const trouble = troubles[registered];
+      if (trouble !== undefined) last = last.then(trouble);
+    });
+    await last;
   });
-  await last;
-  await waitUntilAllUp(stage, machines);
-  counter.stop();
   return machines;
 }
 

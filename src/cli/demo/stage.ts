@@ -121,6 +121,8 @@ function buildEntry(plane: ControlPlane, { config }: DemoCloud): ClusterEntry {
   return buildClusterEntry(plane, {
     name: "demo",
     cloud: config,
+    // The embedded platform has no other function: a relay is not ready while nodes wait for one that is missing.
+    controllers: [nodeController.name],
     // The cloud account has no other cluster.
     limits: { floorShare: 0.25 },
   });
