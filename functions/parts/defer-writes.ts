@@ -1,7 +1,7 @@
 import type { StateReference } from "#core/controller.ts";
 import type { Plan } from "#core/decision.ts";
-import type { DeferredWrites } from "#core/report.ts";
 import type { FleetBrakeState } from "#core/node-lifecycle/fleet-record.ts";
+import type { DeferredWrites } from "#core/report.ts";
 import type { Round } from "#core/rounds.ts";
 import type { Batch } from "#functions/parts/batch.ts";
 import {

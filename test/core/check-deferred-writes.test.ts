@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { checkDeferredWrites, type SentContext } from "#core/check-deferred-writes.ts";
 import { buildClusterEvent } from "#core/cluster-events.ts";
-import { type DeferredWrites, DeferredWrites as Schema } from "#core/report.ts";
 import { createEmptyState } from "#core/node-lifecycle/state.ts";
+import { type DeferredWrites, DeferredWrites as Schema } from "#core/report.ts";
 import {
   ANNOUNCED_SENT,
   CSR_SENT,

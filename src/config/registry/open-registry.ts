@@ -5,9 +5,8 @@ import {
   hasNoEntries,
   isFile,
 } from "#config/clusters-file.ts";
-import { followClustersFile } from "#config/read-clusters-file.ts";
 import { createOwnershipGuard } from "#config/ownership.ts";
-import { readClusters, readClustersFile } from "#config/read-clusters-file.ts";
+import { followClustersFile, readClusters, readClustersFile } from "#config/read-clusters-file.ts";
 import type { AllowedSecrets } from "#config/registry/entry-references.ts";
 import type { ClusterRegistry, RegistryClusters } from "#config/registry/registry.ts";
 import { createSsmRegistry, parseSsmPath } from "#config/registry/ssm/ssm-registry.ts";

@@ -1,9 +1,9 @@
 import type { Cluster } from "#config/cluster.ts";
 import { retry } from "#core/decisions.ts";
-import type { DeferredWrites } from "#core/report.ts";
 import type { Event } from "#core/event.ts";
 import { applyPolicies } from "#core/policies.ts";
 import type { RelayWriter } from "#core/relay-lease.ts";
+import type { DeferredWrites } from "#core/report.ts";
 import {
   applyStop,
   describeStop,

@@ -1,10 +1,10 @@
 import { buildWatchContext, type Cluster } from "#config/cluster.ts";
 import { checkDeferredWrites, type SentContext } from "#core/check-deferred-writes.ts";
 import type { StateReference } from "#core/controller.ts";
-import type { DeferredWrites } from "#core/report.ts";
 import type { Event } from "#core/event.ts";
 import type { Reason } from "#core/reason.ts";
 import type { RelayWriter } from "#core/relay-lease.ts";
+import type { DeferredWrites } from "#core/report.ts";
 import {
   addClusterUsage,
   addUsage,

@@ -1,7 +1,6 @@
 import { checkDeferredWrites } from "#core/check-deferred-writes.ts";
 import type { ObjectCount, Subject } from "#core/controller.ts";
 import type { ClusterEvent, ClusterWrite, Decision, Plan } from "#core/decision.ts";
-import type { DeferredWrites } from "#core/report.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
 import { isSameJson } from "#core/json-patch.ts";
 import type { Node } from "#core/node/node.ts";
@@ -14,6 +13,7 @@ import {
   type UnprovenDeletion,
 } from "#core/node-lifecycle/fleet-record.ts";
 import { type DeletionState, readState, STATE, STATE_KEY } from "#core/node-lifecycle/state.ts";
+import type { DeferredWrites } from "#core/report.ts";
 import { NODES } from "#core/resources/resource.ts";
 import type { Settings } from "#core/settings.ts";
 import { carryOut } from "#test/core/node/carry-out.ts";

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Decision } from "#core/decision.ts";
-import type { DeferredWrites } from "#core/report.ts";
 import { Node } from "#core/node/node.ts";
-import type { Report } from "#core/report.ts";
+import type { DeferredWrites, Report } from "#core/report.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { createWritingInvoker } from "#relay/delivery/writing-invoker.ts";
 import { ask, askForJson } from "#test/ask.ts";
