@@ -58,9 +58,11 @@ export function createLaunchLook(options: LaunchLookOptions): NonNullable<LookAh
     const limited = session.withSignal(limit, 0);
     // Only in one VPC does a name belong to one instance.
     const isNameUnique = cluster.vpc !== undefined;
+    // All pages belong to one list, so they have the same filters.
+    const filters = buildFilters(cluster, wallClock());
     let token: string | undefined;
     for (let page = 0; page < MAX_PAGES; page += 1) {
-      const listed = await describePage(limited, buildFilters(cluster, wallClock()), PAGE_SIZE, token);
+      const listed = await describePage(limited, filters, PAGE_SIZE, token);
       if (listed.kind === "fault") return;
       for (const found of listed.value.found) {
         if (!isClusterInstance(found, cluster)) continue;
