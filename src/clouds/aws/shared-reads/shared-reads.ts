@@ -201,17 +201,12 @@ export function createSharedReads({ ec2, budget, sleep, now }: SharedReadsOption
             if (ids.size === 0 || hasLeft || now() < refusedUntilMs) return readById(ids, session, ownership);
             const results = await lookUp(new Set(ids.values()), session.signal, { batch, charge });
             const refused = [...ids].filter(([, id]) => results.get(id) === REFUSED);
-            const ownReads = await readById(new Map(refused), session, ownership);
-            return new Map(
-              [...ids].map(([node, id]) => {
-                const result = results.get(id);
-                const isOwn = result === REFUSED;
-                const resolution = isOwn
-                  ? ownReads.get(node)
-                  : buildResolutionById(node, id, result, ownership);
-                return [node, resolution ?? buildResolutionById(node, id, toResult(UNANSWERED), ownership)];
-              }),
-            );
+            const resolutions = new Map(await readById(new Map(refused), session, ownership));
+            for (const [node, id] of ids) {
+              const result = results.get(id);
+              if (result !== REFUSED) resolutions.set(node, buildResolutionById(node, id, result, ownership));
+            }
+            return resolutions;
           },
           getUsage: () => usage,
           end: leaveBudget,
@@ -278,5 +273,3 @@ const OVERDUE: Fault = {
   code: "Throttled",
   message: `${OPERATION}: too many look-ups of the account wait for its quota`,
 };
-
-const UNANSWERED: Fault = { code: "Unavailable", message: `${OPERATION}: no answer` };
