@@ -13,7 +13,7 @@ export const NETWORK_CLASS = "serverless-ccm.io/nlb";
 export const TYPE = formatAnnotationName("type");
 
 /**
- * Returns the type of load balancer that a Service requests; `elsewhere` belongs to the AWS Load Balancer
+ * Returns the type of load balancer that a Service requests; `foreign` belongs to the AWS Load Balancer
  * Controller.
  */
 export function getLoadBalancerKind({ metadata, spec }: Service): LoadBalancerKind | "foreign" {

@@ -78,6 +78,6 @@ export const tagsOf = (...clusters: readonly string[]) =>
   clusters.map((cluster) => ({ Key: `kubernetes.io/cluster/${cluster}`, Value: "owned" }));
 
 /** Builds a node that names its machine by provider ID. */
-export function buildNodeOf(id: string | undefined, name = `node-${id}`): Node {
+export function buildClaimingNode(id: string | undefined, name = `node-${id}`): Node {
   return buildNode({ name, providerID: `aws:///eu-central-1a/${id}` });
 }

@@ -5,7 +5,7 @@ import { AWS_QUOTAS } from "#clouds/aws/quotas.ts";
 import { createSession } from "#clouds/aws/session.ts";
 import { createSharedReads } from "#clouds/aws/shared-reads/shared-reads.ts";
 import { buildInstance, createAwsError, Ec2World, VPC } from "#test/clouds/aws/ec2-world.ts";
-import { buildNodeOf, createHeldFleet, tagsOf } from "#test/clouds/aws/shared-reads/held-ec2.ts";
+import { buildClaimingNode, createHeldFleet, tagsOf } from "#test/clouds/aws/shared-reads/held-ec2.ts";
 import { buildCall } from "#test/clouds/builders.ts";
 import { formatAnswer } from "#test/clouds/conformance.ts";
 
@@ -18,7 +18,7 @@ function createWorld(): Ec2World {
 }
 
 const idOf = (number: number): string => `i-${number.toString(16).padStart(17, "0")}`;
-const nodes = (...numbers: readonly number[]) => numbers.map((number) => buildNodeOf(idOf(number)));
+const nodes = (...numbers: readonly number[]) => numbers.map((number) => buildClaimingNode(idOf(number)));
 
 /** Occupies all calls, so that later look-ups wait. */
 async function occupy(fleet: ReturnType<typeof createHeldFleet>) {
@@ -294,7 +294,7 @@ describe("of the waits", () => {
     const fleet = createHeldFleet(createWorld());
     await occupy(fleet);
     const flood = fleet.cloud("a");
-    const many = Array.from({ length: 1_000 }, (_, index) => buildNodeOf(`i-${index + 10_000_000}`));
+    const many = Array.from({ length: 1_000 }, (_, index) => buildClaimingNode(`i-${index + 10_000_000}`));
     const abort = new AbortController();
     const accepted = flood.instances(many, buildCall({ signal: abort.signal }));
     const refused = await flood.instances(nodes(5), buildCall());
