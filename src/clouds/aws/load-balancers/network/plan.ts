@@ -20,8 +20,9 @@ import {
   matchPorts,
   planTargetGroupCreation,
 } from "#clouds/aws/load-balancers/network/target-groups.ts";
-import { checkLabels, chooseTargets, getTargetRules } from "#clouds/aws/load-balancers/network/targets.ts";
+import { chooseTargets, getTargetRules } from "#clouds/aws/load-balancers/network/targets.ts";
 import { isNameForeign } from "#clouds/aws/load-balancers/ownership.ts";
+import { checkNodeLabels } from "#clouds/aws/load-balancers/select-target.ts";
 import type { PlanResult } from "#clouds/aws/load-balancers/types.ts";
 import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import type {
@@ -41,7 +42,7 @@ export function planNetwork(
   const read = readNetwork(question.service, balancerContext.settings);
   if (read.kind === "refused") return read;
   const context: NetworkContext = { ...balancerContext, desired: read.desired };
-  const labelIssue = checkLabels(question.nodes, context);
+  const labelIssue = checkNodeLabels(question.nodes, read.desired.annotations["target-node-labels"]);
   if (labelIssue !== undefined) return { kind: "refused", issue: labelIssue };
   const balancer = balancerContext.state.network;
   if (isNameForeign(balancerContext.state, balancerContext.owner, balancerContext.configuration))

@@ -6,7 +6,7 @@ import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts"
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import type { Families } from "#clouds/aws/load-balancers/network/ports.ts";
 import { getTargetGroupArn } from "#clouds/aws/load-balancers/network/target-groups.ts";
-import { checkNodeLabels, selectKeptTargets, selectNodes } from "#clouds/aws/load-balancers/select-target.ts";
+import { selectKeptTargets, selectNodes } from "#clouds/aws/load-balancers/select-target.ts";
 import type {
   AwsLoadBalancerState,
   TargetGroupState,
@@ -85,11 +85,6 @@ export function chooseTargets(
 function isAwaited(instance: TargetInstance | undefined, isRegistered: boolean): boolean {
   if (instance === undefined) return true;
   return !isRegistered && (instance.state === "pending" || /^stopp(ing|ed)$/.test(instance.state));
-}
-
-/** Refuses to select by label if no node of the event has labels. */
-export function checkLabels(nodes: readonly TargetNode[], { desired }: NetworkContext): Issue | undefined {
-  return checkNodeLabels(nodes, desired.annotations["target-node-labels"]);
 }
 
 /** Returns the actions that register missing targets with each target group. */
