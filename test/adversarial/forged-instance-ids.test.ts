@@ -2,12 +2,11 @@ import { describe, expect, test } from "vitest";
 import { createSharingLoader } from "#clouds/aws/shared-reads/sharing-loader.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
-import { pause } from "#kube/follow/clock.ts";
 import { buildConfig } from "#test/clouds/aws/ec2-world.ts";
 import { buildNode } from "#test/clouds/builders.ts";
 import { formatAnswer } from "#test/clouds/conformance.ts";
 import { createRandom } from "#test/faults/random.ts";
-import { createInProcessEc2 } from "#test/fuzz/in-process-ec2.ts";
+import { createInProcessEc2, toCloudClocks } from "#test/fuzz/in-process-ec2.ts";
 import { createVirtualClock } from "#test/model/virtual-clock.ts";
 import { SEED } from "#test/seed.ts";
 
@@ -23,11 +22,7 @@ function createFleet() {
   const clock = createVirtualClock(Date.now());
   const { next: random } = createRandom(SEED);
   const ec2 = createInProcessEc2(clock, () => 30 + 60 * random());
-  const clocks = {
-    sleep: (delayMs: number, signal: AbortSignal) => pause(clock, delayMs, signal),
-    now: () => clock.now(),
-    wallClock: () => clock.wallTime().getTime(),
-  };
+  const clocks = toCloudClocks(clock);
   const load = createSharingLoader({ ec2: ec2.ec2, ...clocks });
   const cloudOf = (clusterTag: string): Cloud =>
     load(buildConfig({ vpc: DEFAULT_VPC_ID, clusterTag }), { clusterName: clusterTag });

@@ -31,6 +31,15 @@ export const ACCOUNT = "123456789012";
 const SIGNED = `AWS4-HMAC-SHA256 Credential=test/20260101/${REGION}/ec2/aws4_request, SignedHeaders=host, Signature=0`;
 const NEVER = new AbortController().signal;
 
+/** Returns the times and the sleep of a cloud whose time is the given clock. */
+export function toCloudClocks(clock: Clock) {
+  return {
+    sleep: (delayMs: number, signal: AbortSignal) => pause(clock, delayMs, signal),
+    now: () => clock.now(),
+    wallClock: () => clock.wallTime().getTime(),
+  };
+}
+
 /** Creates an account without instances; each call takes `latencyMs()`. */
 export function createInProcessEc2(clock: Clock, latencyMs: () => number): InProcessEc2 {
   const zones = listZones(REGION);

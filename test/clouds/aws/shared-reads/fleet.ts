@@ -14,7 +14,7 @@ import type { Transport } from "#kube/client/transport.ts";
 import { pause } from "#kube/follow/clock.ts";
 import { startRelay } from "#relay/relay.ts";
 import { createInProcessApi } from "#test/fuzz/in-process-api.ts";
-import { createInProcessEc2, REGION } from "#test/fuzz/in-process-ec2.ts";
+import { createInProcessEc2, REGION, toCloudClocks } from "#test/fuzz/in-process-ec2.ts";
 import { createVirtualClock } from "#test/model/virtual-clock.ts";
 
 /** Clusters of one account that come back together, and the nodes that join them. */
@@ -51,11 +51,7 @@ export async function runFleet(options: FleetOptions, limitMs = 180_000): Promis
   const { clusters: clusterCount, nodes: nodeCount, waiting, overMs, random } = options;
   const clock = createVirtualClock(Date.now());
   const ec2 = createInProcessEc2(clock, () => 30 + 60 * random());
-  const clocks = {
-    sleep: (delayMs: number, signal: AbortSignal) => pause(clock, delayMs, signal),
-    now: () => clock.now(),
-    wallClock: () => clock.wallTime().getTime(),
-  };
+  const clocks = toCloudClocks(clock);
   const load = createSharingLoader({ ec2: ec2.ec2, ...clocks });
   const loadAlone = (config: AwsCloudConfig, clusterName: string): Cloud =>
     createAwsCloud(config, { clusterName, ec2: ec2.ec2, ...clocks });
