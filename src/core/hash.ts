@@ -21,11 +21,16 @@ function mixHash(one: number, other: number): number {
   return half ^ Math.imul(other ^ (other >>> 13), 3_266_489_909);
 }
 
-/** Returns a value as JSON with sorted members, for comparison. */
+/** Returns a JSON value as text with sorted members, for comparison. */
 export function formatCanonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_, member: unknown) =>
-    typeof member === "object" && member !== null && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : member,
+  return JSON.stringify(sortMembers(value));
+}
+
+function sortMembers(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(sortMembers);
+  const names = Object.keys(value).sort();
+  return Object.fromEntries(
+    names.map((name) => [name, sortMembers((value as Record<string, unknown>)[name])]),
   );
 }
