@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { styleText } from "node:util";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import type { ChildRelay, LogLine } from "#cli/demo/child-relay.ts";
-import { DEMO_CLOUDS } from "#cli/demo/clouds/start-demo-cloud.ts";
+import { DEMO_CLOUDS } from "#cli/demo/clouds.ts";
 import { MAX_NODES, type Machine, MIN_NODES, registerNode, registerNodes } from "#cli/demo/nodes.ts";
 import { type Stage, setStage } from "#cli/demo/stage.ts";
 import { formatMs, formatTable, getPercentile } from "#cli/demo/table.ts";

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSecretFolder } from "#cli/clusters/clusters-file.ts";
 import { type ChildRelay, type LogLine, startChildRelay } from "#cli/demo/child-relay.ts";
-import type { DemoCloud } from "#cli/demo/clouds/demo-cloud.ts";
-import { type DemoCloudName, startDemoCloud } from "#cli/demo/clouds/start-demo-cloud.ts";
+
+import { type DemoCloud, type DemoCloudName, startDemoCloud } from "#cli/demo/clouds.ts";
 import { buildWalk, recordAnswers, type Walk } from "#cli/demo/walk.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { ClusterEntry, Clusters } from "#config/cluster.ts";
