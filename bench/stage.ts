@@ -47,7 +47,8 @@ export interface Ec2Process {
   readonly url: string;
   readonly region: string;
   readonly account: string;
-  addInstances(count: number): Promise<readonly Ec2Instance[]>;
+  /** Adds running instances of a cluster; `clusterTag` is its name in their tags. */
+  addInstances(count: number, clusterTag?: string): Promise<readonly Ec2Instance[]>;
   calls(): Promise<readonly CallRecord[]>;
 }
 
@@ -116,8 +117,8 @@ async function startEc2Process(
       url,
       region,
       account,
-      addInstances: async (count) => {
-        const spec = { tags: { [`kubernetes.io/cluster/${CLUSTER_TAG}`]: "owned" } };
+      addInstances: async (count, clusterTag = CLUSTER_TAG) => {
+        const spec = { tags: { [`kubernetes.io/cluster/${clusterTag}`]: "owned" } };
         const body = { instances: Array.from({ length: count }, () => spec) };
         const answer = await callControl(`${url}/_/instances`, body);
         return (answer as { readonly instances: readonly Ec2Instance[] }).instances;

@@ -4,13 +4,11 @@ import { isMainThread, parentPort, Worker } from "node:worker_threads";
 import { type LambdaContext, type LambdaHandler, startLambda } from "#emulators/lambda/server.ts";
 
 // Runs the packaged function behind Lambda's Invoke API, in its own process: `node lambda-platform.ts PORT
-// ENVIRONMENTS`. One environment takes all invocations at once; Lambda would have one for each concurrent invocation,
-// and so have several here. They are threads, which share no memory.
+// ENVIRONMENTS CONCURRENCY`. One environment takes all invocations at once; Lambda would have one for each
+// concurrent invocation, and so have several here. They are threads, which share no memory.
 
 const FUNCTION = "../../dist/node/index.mjs";
 const TIMEOUT_MS = 30_000;
-/** The default concurrency of an account. */
-const CONCURRENCY = 1_000;
 
 /** An invocation on its way to an environment, and its result. */
 interface Job {
@@ -26,13 +24,15 @@ if (isMainThread) await serve();
 else await serveJobs();
 
 async function serve(): Promise<void> {
-  const [, , port, environments] = process.argv;
-  const handler = Number(environments) === 1 ? await importHandler() : await createPool(Number(environments));
+  const [port, environments, concurrency] = process.argv.slice(2).map(Number);
+  if (port === undefined || environments === undefined || concurrency === undefined)
+    throw new Error("give PORT ENVIRONMENTS CONCURRENCY");
+  const handler = environments === 1 ? await importHandler() : await createPool(environments);
   const server = await startLambda({
     functions: { "bench-node": handler },
     timeoutMs: TIMEOUT_MS,
-    concurrency: CONCURRENCY,
-    port: Number(port),
+    concurrency,
+    port,
   });
   process.stdout.write(`listening on ${server.url}\n`);
 }

@@ -44,9 +44,13 @@ async function startLambdaContender(
     CLUSTERS_FILE: clustersFile,
     AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${port}`,
   };
-  const platform = startProcess(process.execPath, [PLATFORM, String(port), String(environments)], {
-    environment,
-  });
+  const platform = startProcess(
+    process.execPath,
+    [PLATFORM, ...[port, environments, ACCOUNT_CONCURRENCY].map(String)],
+    {
+      environment,
+    },
+  );
   await waitUntilListening(platform);
   const relay = startProcess(
     process.execPath,
@@ -55,6 +59,9 @@ async function startLambdaContender(
   );
   return createRunningContender([relay, platform]);
 }
+
+/** The default concurrency of an account. */
+export const ACCOUNT_CONCURRENCY = 1_000;
 
 const PLATFORM = fileURLToPath(new URL("lambda-platform.ts", import.meta.url));
 const START_TIMEOUT_MS = 20_000;

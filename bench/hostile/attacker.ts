@@ -5,6 +5,7 @@ import { constants, setPriority } from "node:os";
 import * as z from "zod";
 import { ALL_ATTACKS } from "#bench/hostile/attack-rows.ts";
 import { type BurningServer, burn } from "#bench/hostile/burn.ts";
+import { HOSTILE } from "#bench/hostile/watch-phase.ts";
 import { toTenant } from "#bench/idle/tenant.ts";
 import { startHostileServer } from "#test/adversarial/server.ts";
 
@@ -25,7 +26,7 @@ const [optionsFile = "", tenantFile = ""] = process.argv.slice(2);
 setPriority(constants.priority.PRIORITY_LOW);
 const options = AttackerOptions.parse(JSON.parse(await readFile(optionsFile, "utf8")));
 const hostile = await startHostileServer(options);
-await writeFile(tenantFile, JSON.stringify(toTenant("hostile", hostile.plane)));
+await writeFile(tenantFile, JSON.stringify(toTenant(HOSTILE, hostile.plane)));
 let noise: BurningServer | undefined;
 let noiseBytes = 0;
 let noises = 0;

@@ -5,11 +5,12 @@ import * as z from "zod";
 import { type Attacker, startAttacker } from "#bench/hostile/attacker-process.ts";
 import { JoinedNode, joinSteadily, type Machine } from "#bench/hostile/join-steadily.ts";
 import type { JoiningPlan } from "#bench/hostile/joining-plan.ts";
+import { HOSTILE } from "#bench/hostile/watch-phase.ts";
 import { keepNodes, registerNodes } from "#bench/idle/kubelets.ts";
 import { startFunctions } from "#bench/idle/start-functions.ts";
-import { buildEntry, Tenant, toTenant } from "#bench/idle/tenant.ts";
+import { addMachines, buildEntry, nameTenant, Tenant, toTenant } from "#bench/idle/tenant.ts";
 import { waitForOutput } from "#bench/idle/wait-for-output.ts";
-import { type BenchStage, CLUSTER_TAG, setBenchStage } from "#bench/stage.ts";
+import { type BenchStage, setBenchStage } from "#bench/stage.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import type { ControlPlaneBinaries } from "#emulators/harness/kube-apiserver.ts";
@@ -81,7 +82,7 @@ export async function setHostileBenchStage(options: HostileStageOptions): Promis
     });
     closers.push(() => attacker.stop());
     const clustersFile = join(bench.folder, "clusters.yaml");
-    const cloud = { region: bench.ec2.region, vpc: DEFAULT_VPC_ID, clusterTag: CLUSTER_TAG };
+    const cloud = { region: bench.ec2.region, vpc: DEFAULT_VPC_ID };
     await writeClustersFile(
       clustersFile,
       ...[...tenants, attacker.tenant].map((tenant) => buildEntry(tenant, cloud)),
@@ -99,20 +100,14 @@ async function planAll(
   { clusters, nodesEach }: HostileStageOptions,
 ): Promise<{ readonly plans: readonly JoiningPlan[]; readonly hostileMachines: readonly Machine[] }> {
   const each = nodesEach + MACHINES_EACH;
-  const instances = await bench.ec2.addInstances((clusters - 1) * each + HOSTILE_MACHINES);
-  const machines = instances.map(({ privateDnsName: name, availabilityZone, id }) => {
-    return { name, providerID: `aws:///${availabilityZone}/${id}` };
-  });
-  const plans = Array.from({ length: clusters - 1 }, (_, index) => {
-    const own = machines.slice(index * each, (index + 1) * each);
-    return {
-      name: `tenant-${index}`,
-      folder: join(bench.folder, `tenant-${index}`),
-      nodes: own.slice(0, nodesEach),
-      machines: own.slice(nodesEach),
-    };
-  });
-  return { plans, hostileMachines: machines.slice(-HOSTILE_MACHINES) };
+  const plans: JoiningPlan[] = [];
+  for (let index = 0; index < clusters - 1; index += 1) {
+    const name = nameTenant(index);
+    const own = await addMachines(bench, each, name);
+    const [nodes, machines] = [own.slice(0, nodesEach), own.slice(nodesEach)];
+    plans.push({ name, folder: join(bench.folder, name), nodes, machines });
+  }
+  return { plans, hostileMachines: await addMachines(bench, HOSTILE_MACHINES, HOSTILE) };
 }
 
 /** Starts the bench's own kube-apiserver, whose nodes join from this process. */

@@ -4,9 +4,17 @@ import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { keepNodes, registerNodes } from "#bench/idle/kubelets.ts";
 import { startFunctions } from "#bench/idle/start-functions.ts";
-import { buildEntry, connectAsAdmin, Tenant, type TenantPlan, toTenant } from "#bench/idle/tenant.ts";
+import {
+  addMachines,
+  buildEntry,
+  connectAsAdmin,
+  nameTenant,
+  Tenant,
+  type TenantPlan,
+  toTenant,
+} from "#bench/idle/tenant.ts";
 import { waitForOutput } from "#bench/idle/wait-for-output.ts";
-import { type BenchStage, CLUSTER_TAG, setBenchStage } from "#bench/stage.ts";
+import { type BenchStage, setBenchStage } from "#bench/stage.ts";
 import { isUninitialized } from "#core/node/taints.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
@@ -55,7 +63,7 @@ export async function setIdleStage(options: IdleStageOptions): Promise<IdleStage
       ...(await startEmbedded(bench, plans.slice(options.kubeApiservers), options, closers)),
     ];
     const clustersFile = join(bench.folder, "clusters.yaml");
-    const cloud = { region: bench.ec2.region, vpc: DEFAULT_VPC_ID, clusterTag: CLUSTER_TAG };
+    const cloud = { region: bench.ec2.region, vpc: DEFAULT_VPC_ID };
     await writeClustersFile(clustersFile, ...tenants.map((tenant) => buildEntry(tenant, cloud)));
     const environment = await startFunctions(bench, clustersFile, closers);
     return { bench, clustersFile, environment, uninitialized: () => countUninitialized(tenants), close };
@@ -74,15 +82,13 @@ async function planTenants(
   bench: BenchStage,
   { clusters, nodesEach }: IdleStageOptions,
 ): Promise<readonly TenantPlan[]> {
-  const instances = await bench.ec2.addInstances(clusters * nodesEach);
-  const nodes = instances.map(({ privateDnsName: name, availabilityZone, id }) => {
-    return { name, providerID: `aws:///${availabilityZone}/${id}` };
-  });
-  return Array.from({ length: clusters }, (_, index) => ({
-    name: `tenant-${index}`,
-    folder: join(bench.folder, `tenant-${index}`),
-    nodes: nodes.slice(index * nodesEach, (index + 1) * nodesEach),
-  }));
+  const plans: TenantPlan[] = [];
+  for (let index = 0; index < clusters; index += 1) {
+    const name = nameTenant(index);
+    const nodes = await addMachines(bench, nodesEach, name);
+    plans.push({ name, folder: join(bench.folder, name), nodes });
+  }
+  return plans;
 }
 
 /** Starts kube-apiservers; the first is the bench's own, to which the stock controller can connect. */

@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { ACCOUNT_CONCURRENCY } from "#bench/contenders/lambda.ts";
 import { buildAwsEnvironment } from "#bench/contenders/process-contender.ts";
 import { waitForOutput } from "#bench/idle/wait-for-output.ts";
 import type { BenchStage } from "#bench/stage.ts";
@@ -12,14 +13,14 @@ const START_TIMEOUT_MS = 120_000;
 const PLATFORM = fileURLToPath(new URL("../contenders/lambda-platform.ts", import.meta.url));
 
 /**
- * Starts the packaged functions, at most `slots` at a time if given; returns the environment with which a
- * relay finds them.
+ * Starts the packaged functions, at most `concurrency` at a time, and returns the environment with which a relay
+ * finds them.
  */
 export async function startFunctions(
   { ec2 }: Pick<BenchStage, "ec2">,
   clustersFile: string,
   closers: Closer[],
-  slots?: number,
+  concurrency = ACCOUNT_CONCURRENCY,
 ): Promise<Record<string, string>> {
   const port = await findFreePort();
   const environment = {
@@ -27,8 +28,9 @@ export async function startFunctions(
     CLUSTERS_FILE: clustersFile,
     AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${port}`,
   };
-  const words = [port, slots].filter((word) => word !== undefined).map(String);
-  const platform = startProcess(process.execPath, [PLATFORM, ...words], { environment });
+  const platform = startProcess(process.execPath, [PLATFORM, ...[port, 1, concurrency].map(String)], {
+    environment,
+  });
   closers.push(() => platform.stop("SIGKILL"));
   const isListening = (): boolean => platform.output().includes("listening");
   await waitForOutput(platform, isListening, "the function platform", START_TIMEOUT_MS);

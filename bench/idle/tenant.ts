@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { type BenchStage, CLUSTER_TAG } from "#bench/stage.ts";
 import type { ClusterEntry } from "#config/cluster.ts";
 import { IDENTITIES } from "#core/identities.ts";
 import { buildClusterEntry, type EntryPlane } from "#emulators/harness/clusters-file.ts";
@@ -28,6 +29,23 @@ export const Tenant = z.strictObject({
 });
 export type Tenant = z.output<typeof Tenant>;
 
+/** Names a cluster of a bench; the first is the one of the stage, to which the stock controller can connect. */
+export function nameTenant(index: number): string {
+  return index === 0 ? CLUSTER_TAG : `tenant-${index}`;
+}
+
+/** Adds running instances of a cluster, and returns their nodes. */
+export async function addMachines(
+  { ec2 }: Pick<BenchStage, "ec2">,
+  count: number,
+  cluster: string,
+): Promise<TenantPlan["nodes"]> {
+  const instances = await ec2.addInstances(count, cluster);
+  return instances.map(({ privateDnsName: name, availabilityZone, id }) => {
+    return { name, providerID: `aws:///${availabilityZone}/${id}` };
+  });
+}
+
 /** Returns the locations of a control plane's files. */
 export function toTenant(name: string, plane: ControlPlane): Tenant {
   return {
@@ -46,12 +64,16 @@ export async function connectAsAdmin(tenant: Tenant): Promise<Transport> {
   return connect(await getConnectOptions(toEntryPlane(tenant), "admin"));
 }
 
-/** Builds the entry of a clusters file. */
+/** Builds the entry of a clusters file. The instances' tags have the cluster's name. */
 export function buildEntry(
   tenant: Tenant,
-  cloud: { readonly region: string; readonly vpc: string; readonly clusterTag: string },
+  cloud: { readonly region: string; readonly vpc: string },
 ): ClusterEntry {
-  return buildClusterEntry(toEntryPlane(tenant), { name: tenant.name, cloud: { provider: "aws", ...cloud } });
+  const { name } = tenant;
+  return buildClusterEntry(toEntryPlane(tenant), {
+    name,
+    cloud: { provider: "aws", ...cloud, clusterTag: name },
+  });
 }
 
 function toEntryPlane({ server, certificateAuthorityFile, tokenFiles }: Tenant): EntryPlane {
