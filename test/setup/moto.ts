@@ -43,8 +43,8 @@ export async function startMoto(
   };
 }
 
-/** Its import takes seconds until its byte code is compiled. */
-const START_TIMEOUT_MS = 60_000;
+/** Its import takes seconds until its byte code is compiled, and minutes on a machine with too much other work. */
+const START_TIMEOUT_MS = 180_000;
 
 async function answers(url: string): Promise<boolean> {
   try {

@@ -57,12 +57,15 @@ import type {
 
 /** The parts of the plan for an existing load balancer. */
 interface ChangeParts {
+  readonly kind: "planned";
   readonly balancer: NetworkLoadBalancerState;
-  /** With the address families of the load balancer's placement. */
+  /**
+   * Its `desired.families` are those of the placement, or the load balancer's own ones if no placement is valid.
+   */
   readonly context: NetworkContext;
   readonly placement: Placement;
   readonly change: BalancerChange;
-  /** Without groups and actions if the groups are refused. */
+  /** The security groups of the load balancer. */
   readonly groups: PlannedGroups;
   readonly targets: DesiredTargets;
   readonly matched: readonly MatchedPort[];
@@ -70,9 +73,8 @@ interface ChangeParts {
   readonly serving: readonly TargetGroupState[];
   readonly register: readonly LoadBalancerAction[];
   readonly deregister: readonly LoadBalancerAction[];
+  /** The rules on the nodes' groups. If they are refused, that is returned once all else is done. */
   readonly rules: PlanResult<readonly Issue[]>;
-  /** The first part that is refused. */
-  readonly refused: Refusal | undefined;
 }
 
 type PlannedGroups = Extract<FrontendGroups, { readonly kind: "planned" }>;
@@ -88,36 +90,39 @@ export function planChange(
     return { kind: "refused", issue: buildFailedIssue(balancer) };
   const isFullyObserved = balancer.attributes !== undefined;
   const parts = planParts(question, balancer, context);
+  if (parts.kind === "refused") return parts;
   const { placement, register, deregister, rules } = parts;
-  // Only targets were observed, or no valid placement exists: update targets and node rules, leave the rest
-  // unchanged.
-  const canChangeAll = isFullyObserved && placement.kind === "placed";
-  const actions = canChangeAll ? orderActions(parts) : [...register, ...deregister, ...getActions(rules)];
-  if (actions.length === 0) return parts.refused ?? settle(parts);
+  // The rest of the load balancer stays unchanged, and so do the node rules that it needs.
+  if (isFullyObserved && placement.kind === "refused") return placement;
+  const actions = isFullyObserved ? orderActions(parts) : [...register, ...deregister, ...getActions(rules)];
+  if (actions.length === 0)
+    return [placement, rules].find((part) => part.kind === "refused") ?? settle(parts);
   const step = buildActStep("Changing", "the network load balancer differs from its desired state", actions);
   return step.kind === "act" && !isFullyObserved ? { ...step, onlyTargets: true } : step;
 }
 
+/** Without valid security groups it is unknown where the traffic to the nodes comes from: no part is planned. */
 function planParts(
   question: LoadBalancerQuestion,
   balancer: NetworkLoadBalancerState,
   context: NetworkContext,
-): ChangeParts {
+): ChangeParts | Refusal {
   const placement = placeBalancer(context, balancer.loadBalancer.Scheme === "internal");
   const families = placement.kind === "placed" ? placement.families : getCurrentFamilies(balancer, context);
   const resolved: NetworkContext = { ...context, desired: { ...context.desired, families } };
-  const planned = planFrontendGroups(resolved, families);
-  const groups = planned.kind === "planned" ? planned : NO_GROUPS;
+  const groups = planFrontendGroups(resolved, families);
+  if (groups.kind === "refused") return groups;
   const targets = chooseTargets(question.nodes, getTargetRules(resolved), resolved);
   const matched = matchPorts(resolved);
   const trafficSource = {
     subnets: selectSubnets(balancer, placement, resolved),
     families,
-    sharedSecurityGroupId: getSharedGroupId(groups, resolved),
+    sharedSecurityGroupId: getSharedGroupId(groups, balancer, resolved),
   };
   const rules = planRules(targets.ids, trafficSource, resolved, targets.keptIds.length > 0);
   const serving = selectServingGroups(matched, balancer, resolved);
   return {
+    kind: "planned",
     balancer,
     context: resolved,
     placement,
@@ -129,21 +134,30 @@ function planParts(
     register: planTargetRegistration(serving, targets.ids),
     deregister: planTargetDeregistration(serving, targets),
     rules,
-    refused: [placement, planned, rules].find((part) => part.kind === "refused"),
   };
 }
 
 const NO_CHANGE: BalancerChange = { actions: [], isAfterListeners: false };
-const NO_GROUPS: PlannedGroups = { kind: "planned", actions: [], ids: undefined, obsolete: [], warnings: [] };
 
-/** Returns the shared group if traffic comes from it: it is, or will be, attached to the load balancer. */
-function getSharedGroupId({ ids, sharedId }: PlannedGroups, context: NetworkContext): string | undefined {
-  return sharedId !== undefined && ids?.includes(sharedId) && hasFrontendGroups(context)
+/**
+ * Returns the shared group if traffic comes from it. It is one of the desired groups, or one of the attached groups
+ * while a desired group does not exist yet.
+ */
+function getSharedGroupId(
+  { ids, sharedId }: PlannedGroups,
+  { loadBalancer }: NetworkLoadBalancerState,
+  context: NetworkContext,
+): string | undefined {
+  const sources = ids ?? loadBalancer.SecurityGroups ?? [];
+  return sharedId !== undefined && sources.includes(sharedId) && hasFrontendGroups(context)
     ? sharedId
     : undefined;
 }
 
-/** Selects the ports' target groups. If only targets were observed, listeners may still use further groups. */
+/**
+ * Selects the ports' target groups. If only targets were observed, listeners may still use further groups: these
+ * are added.
+ */
 function selectServingGroups(
   matched: readonly MatchedPort[],
   { attributes }: NetworkLoadBalancerState,
@@ -167,7 +181,7 @@ function orderActions({
   const listeners = planListeners(matched, balancer, context);
   const ruleActions = getActions(rules);
   const attach = planGroupAttachment(groups, context);
-  // Nodes allow the load balancer's new security groups before it loses a group that they allow now.
+  // First the nodes allow the new security groups, then the load balancer loses an old one.
   const rulesBeforeAttach = attach.length === 0 ? [] : ruleActions.filter(isIngressRule);
   return [
     ...groups.actions,
@@ -180,6 +194,7 @@ function orderActions({
       : listeners.create),
     ...register,
     ...listeners.modify,
+    // IPv6 is disabled only when each listener can leave its IPv6 target group.
     ...(change.isAfterListeners && matched.every(({ group }) => group !== undefined) ? change.actions : []),
     ...deregister,
     ...planTargetGroupChanges(matched, context),
@@ -203,17 +218,17 @@ function settle({
   change,
   groups,
   targets,
-  serving,
+  matched,
   rules,
 }: ChangeParts): LoadBalancerStep {
   const { DNSName } = balancer.loadBalancer;
-  if (serving.length < context.desired.ports.length)
+  if (matched.some(({ group }) => group === undefined))
     return buildWaitStep(
       "TargetGroupMissing",
       "a port has no visible target group: everything is read again",
     );
   if (DNSName === undefined || DNSName === "")
-    return buildWaitStep("Nameless", "AWS has not returned the load balancer's name yet");
+    return buildWaitStep("Nameless", "AWS has not returned the load balancer's DNS name yet");
   return {
     kind: "settled",
     ingress: [{ hostname: DNSName }],
@@ -232,12 +247,14 @@ function settle({
 
 /**
  * Returns a warning if source ranges have no effect. They need targets that see clients' addresses, or a load
- * balancer with security groups.
+ * balancer with security groups. AWS attaches none to a load balancer that was created without them.
  */
 function checkSourceRanges(context: NetworkContext): readonly Issue[] {
-  const { sourceRanges, targetGroupAttributes } = context.desired;
+  const { families, sourceRanges, targetGroupAttributes } = context.desired;
   const hidesClientIp = targetGroupAttributes["preserve_client_ip.enabled"] === "false";
-  const allowsAllClients = sourceRanges === undefined || sourceRanges.includes("0.0.0.0/0");
+  const allClients = families.loadBalancer === "dualstack" ? ["0.0.0.0/0", "::/0"] : ["0.0.0.0/0"];
+  const allowsAllClients =
+    sourceRanges === undefined || allClients.every((each) => sourceRanges.includes(each));
   if (!hidesClientIp || allowsAllClients || hasFrontendGroups(context)) return [];
   return [
     {
@@ -245,7 +262,7 @@ function checkSourceRanges(context: NetworkContext): readonly Issue[] {
       field: formatAnnotationName("target-group-attributes"),
       value: "preserve_client_ip.enabled=false",
       allowed:
-        "preserve_client_ip.enabled=true if source ranges are limited (otherwise all clients have access), unless the operator has set nlbSecurityGroupMode: Managed",
+        "preserve_client_ip.enabled=true if source ranges are limited (otherwise all clients have access)",
     },
   ];
 }
@@ -255,8 +272,8 @@ function isIngressRule({ action }: LoadBalancerAction): boolean {
 }
 
 /**
- * Returns whether an action creates a UDP listener. Such an action waits until IPv6 is disabled: with IPv6
- * the listener would be created differently.
+ * Returns whether an action creates a UDP listener. Such an action waits until IPv6 is disabled: a dual-stack load
+ * balancer accepts UDP listeners only with a prefix for IPv6 source NAT.
  */
 function createsUdpListener({ action, parameters }: LoadBalancerAction): boolean {
   return action === "elbv2:CreateListener" && /^(TCP_)?UDP$/.test(String(parameters["Protocol"]));

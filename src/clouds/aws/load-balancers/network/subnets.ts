@@ -60,14 +60,15 @@ export function placeBalancer(context: NetworkContext, isInternal: boolean): Pla
 }
 
 /**
- * Checks source ranges. IPv6 traffic reaches IPv4 targets from the load balancer's addresses, which health checks
- * need open. So rules on nodes cannot restrict IPv6 clients; security groups of the load balancer can.
+ * Checks source ranges. Traffic of the one family reaches targets of the other from the load balancer's addresses,
+ * which health checks need open. So rules on nodes cannot restrict these clients; security groups of the load
+ * balancer can.
  */
 function checkSourceRanges(context: NetworkContext): Issue | undefined {
   const { families, sourceRanges } = context.desired;
-  const isTranslated = families.loadBalancer === "dualstack" && families.targets === "ipv4";
-  const isOpen = sourceRanges === undefined || sourceRanges.includes("::/0");
-  if (!isTranslated || isOpen || hasFrontendGroups(context)) return undefined;
+  const allTranslatedClients = families.targets === "ipv4" ? "::/0" : "0.0.0.0/0";
+  const isOpen = sourceRanges === undefined || sourceRanges.includes(allTranslatedClients);
+  if (families.loadBalancer !== "dualstack" || isOpen || hasFrontendGroups(context)) return undefined;
   return {
     code: "IPFamilies",
     field: "spec.ipFamilies",
