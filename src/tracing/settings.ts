@@ -45,7 +45,7 @@ export function readTracingSettings(environment: Environment, service: string): 
   const sampler = findSampler(name || undefined, argument || undefined);
   if (sampler === undefined)
     faults.push(`OTEL_TRACES_SAMPLER: one of ${SAMPLER_NAMES.join(", ")}, with a ratio from 0 to 1`);
-  const timeoutMs = Number(own("TIMEOUT") ?? DEFAULT_TIMEOUT_MS);
+  const timeoutMs = Number(own("TIMEOUT") || DEFAULT_TIMEOUT_MS);
   if (!(timeoutMs > 0)) faults.push("OTEL_EXPORTER_OTLP_TIMEOUT: not a number of milliseconds");
   if (faults.length > 0 || !url || !headers || !attributes || !sampler) return { kind: "faults", faults };
   const named = environment["OTEL_SERVICE_NAME"] || attributes["service.name"] || service;

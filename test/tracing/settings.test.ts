@@ -33,6 +33,7 @@ describe("OpenTelemetry's environment", () => {
       { resource: { "service.name": "its", cell: "a" } },
     ],
     [{ OTEL_EXPORTER_OTLP_TIMEOUT: "500" }, { timeoutMs: 500 }],
+    [{ OTEL_EXPORTER_OTLP_TIMEOUT: "" }, { timeoutMs: 10_000 }],
     [{ OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf", OTEL_TRACES_SAMPLER: "always_off" }, {}],
   ])("%j", (environment, difference) => {
     expect(read(environment)).toEqual({ ...USUAL, ...difference });

@@ -12,19 +12,19 @@ const NAME = serviceDescriptor.name;
 
 const SERVICES: RightTarget = { group: "", resource: "services", controller: NAME };
 
-/** It represents the cluster for the audit of orphaned load balancers. */
+/** The namespace kube-system, which represents the cluster in the audit of orphaned load balancers. */
 const SERVED_CLUSTER: RightTarget = { ...CLUSTER_OBJECT, controller: NAME };
 
 /**
- * A ConfigMap of the cluster's cloud, with the manifests' name; `resolveRight` replaces it with the
- * configured name.
+ * A ConfigMap of the cluster's cloud, with the name that `infra/rbac` uses. `resolveRight` puts the configured
+ * namespace and name in its place.
  */
-const buildPoolTarget = (cloud: string, name: string): RightTarget => ({
+const buildConfigMapTarget = (cloud: string, name: string): RightTarget => ({
   ...{ group: "", resource: "configmaps", namespace: SYSTEM_NAMESPACE, name, cloud },
   controller: NAME,
 });
 
-/** What operators and their tools need of the controller. */
+/** What operators and their tools must know of the controller: its rights, and how it is handed over. */
 export const serviceOperations: ControllerOperations = {
   rights: {
     followed: [SERVICES, SERVED_CLUSTER],
@@ -38,9 +38,9 @@ export const serviceOperations: ControllerOperations = {
       ...buildRights({ ...SERVICES, subresource: "status" }, "patch"),
       // Events on a namespaced object are in its namespace, and Services are in all namespaces.
       ...buildRights({ group: "", resource: "events", controller: NAME }, "create"),
-      ...buildRights(buildPoolTarget("keepalived", "vip-configmap"), "get", "patch"),
+      ...buildRights(buildConfigMapTarget("keepalived", "vip-configmap"), "get", "patch"),
       ...buildRights({ ...SERVICES, cloud: "kubevip" }, "patch"),
-      ...buildRights(buildPoolTarget("kubevip", "kubevip"), "get"),
+      ...buildRights(buildConfigMapTarget("kubevip", "kubevip"), "get"),
     ],
   },
   handover: { oneAtATime: true },

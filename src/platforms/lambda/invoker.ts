@@ -167,10 +167,10 @@ function isFunctionError(name: string, status = 0): boolean {
   return status >= 400 && status < 500;
 }
 
-const MAX_WORDS = 500;
+const MAX_CHARACTERS = 500;
 
 function createFailure(code: string, message: string, settleMs = 0): Invocation {
-  return { kind: "failed", code, message: message.slice(0, MAX_WORDS), settleMs };
+  return { kind: "failed", code, message: message.slice(0, MAX_CHARACTERS), settleMs };
 }
 
 function getHttpStatus(error: unknown): number | undefined {

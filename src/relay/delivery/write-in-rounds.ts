@@ -211,12 +211,12 @@ async function readRound(
   return { moment, state, count: shortenRead(await countObjects(transport, counted, signal)) };
 }
 
-const MAX_WORDS = 500;
+const MAX_CHARACTERS = 500;
 
 /** Shortens an API server's message, which may be longer than an event may be. */
 function shortenRead<Read extends { readonly kind: string }>(read: Read): Read {
   if (!("message" in read) || typeof read.message !== "string") return read;
-  return { ...read, message: read.message.slice(0, MAX_WORDS) };
+  return { ...read, message: read.message.slice(0, MAX_CHARACTERS) };
 }
 
 /**

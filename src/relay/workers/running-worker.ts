@@ -13,7 +13,10 @@ export interface WorkerThread {
 /** Starts a worker's thread. */
 export type Spawn = (start: WorkerStart) => WorkerThread;
 
-/** Why a worker ended unexpectedly. */
+/**
+ * Why a worker ended unexpectedly: `start` if it died before it was ready, whatever the cause; `exit` if the thread
+ * ended by itself.
+ */
 export type DeathReason = "unresponsive" | "memory" | "error" | "exit" | "start";
 
 /** How a worker died. */
@@ -46,8 +49,8 @@ export interface RunningWorker {
 }
 
 /**
- * A worker counts as dead after this many checks of its liveness without a message, one check a second. The main
- * thread checks nothing while the whole process is stopped or the machine sleeps.
+ * A worker counts as dead after this many checks of its liveness without a message, one check a second. Checks are
+ * counted instead of seconds, because the clock goes on while the process is stopped or the machine sleeps.
  */
 const MAX_SILENT_CHECKS = 5;
 
@@ -57,10 +60,10 @@ const MAX_SILENT_CHECKS = 5;
 const MAX_SILENT_CHECKS_AT_START = 30;
 
 /**
- * The checks for which a terminated thread may live on, because native code cannot be interrupted; then it is
- * abandoned.
+ * After this many checks a thread that was terminated for its silence, and still runs, is abandoned: native code cannot
+ * be interrupted.
  */
-const MAX_CHECKS_AT_END = 5;
+const MAX_CHECKS_AFTER_TERMINATION = 5;
 
 const CLOSE_TIMEOUT_MS = 1_000;
 
@@ -70,21 +73,17 @@ export function startRunningWorker({ id, spawn, onMessage, onDeath }: RunningWor
   const thread = spawn({ id, handledCluster });
   let isReady = false;
   let silentChecks = 0;
-  /** Checks since it was terminated for its silence. */
-  let checksAtEnd: number | undefined;
+  let checksAfterTermination: number | undefined;
   let death: Omit<Death, "handled"> | undefined;
-  let isTold = false;
+  let isEndRequested = false;
   let isOver = false;
-  let exited = (): void => {};
-  const exit = new Promise<void>((resolve) => {
-    exited = resolve;
-  });
+  const { promise: ended, resolve: resolveEnd } = Promise.withResolvers<void>();
 
   function finish(): void {
     if (isOver) return;
     isOver = true;
-    exited();
-    if (isTold) return;
+    resolveEnd();
+    if (isEndRequested) return;
     const cause = death ?? { reason: "exit", message: "it ended by itself" };
     onDeath({
       ...cause,
@@ -111,15 +110,15 @@ export function startRunningWorker({ id, spawn, onMessage, onDeath }: RunningWor
       if (!isOver) thread.postMessage(message);
     },
     checkLiveness() {
-      if (isOver || isTold) return;
-      if (checksAtEnd !== undefined) {
-        checksAtEnd += 1;
-        if (checksAtEnd >= MAX_CHECKS_AT_END) finish();
+      if (isOver || isEndRequested) return;
+      if (checksAfterTermination !== undefined) {
+        checksAfterTermination += 1;
+        if (checksAfterTermination >= MAX_CHECKS_AFTER_TERMINATION) finish();
         return;
       }
       const limit = isReady ? MAX_SILENT_CHECKS : MAX_SILENT_CHECKS_AT_START;
       if (silentChecks >= limit) {
-        checksAtEnd = 0;
+        checksAfterTermination = 0;
         death ??= { reason: "unresponsive", message: `nothing was heard of it for ${limit} s` };
         void thread.terminate();
         return;
@@ -128,14 +127,14 @@ export function startRunningWorker({ id, spawn, onMessage, onDeath }: RunningWor
       thread.postMessage({ kind: "ping" });
     },
     async end() {
-      isTold = true;
+      isEndRequested = true;
       if (isOver) return;
       thread.postMessage({ kind: "close" });
       const timers = [
         setTimeout(() => void thread.terminate(), CLOSE_TIMEOUT_MS),
-        setTimeout(exited, 2 * CLOSE_TIMEOUT_MS),
+        setTimeout(resolveEnd, 2 * CLOSE_TIMEOUT_MS),
       ];
-      await exit;
+      await ended;
       for (const timer of timers) clearTimeout(timer);
     },
   };
@@ -145,8 +144,8 @@ function isOutOfMemory(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
 }
 
-const MAX_WORDS = 500;
+const MAX_CHARACTERS = 500;
 
 function formatError(error: unknown): string {
-  return (error instanceof Error ? (error.stack ?? error.message) : String(error)).slice(0, MAX_WORDS);
+  return (error instanceof Error ? (error.stack ?? error.message) : String(error)).slice(0, MAX_CHARACTERS);
 }

@@ -56,7 +56,7 @@ const KEY_REFUSED: ReadonlySet<string> = new Set([
 ]);
 
 const NO_REGION = "no region is known";
-const MAX_WORDS = 300;
+const MAX_CHARACTERS = 300;
 
 /** Returns the code of an error, and its printable part. */
 function parseError(error: unknown): { readonly name: string; readonly words: string } {
@@ -65,7 +65,7 @@ function parseError(error: unknown): { readonly name: string; readonly words: st
   if (message === "Region is missing") return { name, words: NO_REGION };
   // Set only on errors that a service returned.
   if (isAnswer(error) && message !== "")
-    return { name, words: `${name}: ${message.split("\n", 1)[0]}`.slice(0, MAX_WORDS) };
+    return { name, words: `${name}: ${message.split("\n", 1)[0]}`.slice(0, MAX_CHARACTERS) };
   const code: unknown = Reflect.get(error, "code");
   return { name, words: typeof code === "string" ? `${name} ${code}` : name };
 }
