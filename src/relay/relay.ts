@@ -7,15 +7,11 @@ import { type Clock, systemClock } from "#kube/follow/clock.ts";
 import { createReadPermits } from "#kube/follow/read-permits.ts";
 import type { Invoker } from "#platforms/invoker.ts";
 import { type ClusterRelay, startClusterRelay } from "#relay/cluster-relay.ts";
+import { type ClusterState, createUnfollowedState, type NotFollowedReason } from "#relay/cluster-state.ts";
 import { createInvocationLimiter } from "#relay/delivery/create-invocation-limiter.ts";
 import type { InvocationLimiter } from "#relay/delivery/invocation-limiter.ts";
 import { createRefreshAllowance } from "#relay/delivery/refresh-allowance.ts";
 import { createWritingInvoker } from "#relay/delivery/writing-invoker.ts";
-import {
-  type ConfigurationFault,
-  createUnfollowedCluster,
-  type FollowedCluster,
-} from "#relay/followed-cluster.ts";
 import { createIssueTracker } from "#relay/report/issue-tracker.ts";
 import { createLogLimit, type LogLimit } from "#relay/report/log-limit.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";
@@ -85,7 +81,7 @@ export interface Sweeping {
 export interface Relay {
   /** Returns whether one cluster is ready, or all without a name. */
   ready(name?: string): boolean;
-  status(): readonly FollowedCluster[];
+  status(): readonly ClusterState[];
   /** Starts to follow another cluster; throws if the name is already followed. */
   add(cluster: RelayCluster): void;
   /**
@@ -96,7 +92,7 @@ export interface Relay {
   /**
    * Sets what is wrong with a cluster's configuration, whether it is followed or not; undefined clears it.
    */
-  setConfigurationFault(name: string, fault: ConfigurationFault | undefined): void;
+  setConfigurationFault(name: string, fault: NotFollowedReason | undefined): void;
   /** Starts nothing new. Resolves to whether everything in flight had finished when the signal fired. */
   drain(signal: AbortSignal): Promise<boolean>;
   /** Stops everything at once and abandons what is in flight. */
@@ -115,7 +111,7 @@ export function startRelay(options: RelayOptions): Relay {
     collect: options.collectGarbage,
   });
   const followed = new Map<string, FollowedEntry>();
-  const faults = new Map<string, ConfigurationFault>();
+  const faults = new Map<string, NotFollowedReason>();
   let events = 0;
 
   /** Creates the reporter of a cluster for metrics and log. */
@@ -184,14 +180,14 @@ export function startRelay(options: RelayOptions): Relay {
     await transport.close();
   }
 
-  function status(): readonly FollowedCluster[] {
+  function status(): readonly ClusterState[] {
     const known = [...followed].map(([name, { relay, log }]) => {
       const state = relay.status();
       const limited = [...state.limited, ...log.limited()];
       return { ...state, limited, configurationFault: faults.get(name) };
     });
     const unknown = [...faults].filter(([name]) => !followed.has(name));
-    return [...known, ...unknown.map(([name, fault]) => createUnfollowedCluster(name, fault))];
+    return [...known, ...unknown.map(([name, fault]) => createUnfollowedState(name, fault))];
   }
 
   for (const cluster of options.clusters) add(cluster);

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
+import type { ClusterState, NotFollowedReason } from "#relay/cluster-state.ts";
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
-import type { ConfigurationFault, FollowedCluster } from "#relay/followed-cluster.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { type RelayServer, startRelayServer } from "#relay/server.ts";
 import type { ShardStatus } from "#relay/sharding/shard.ts";
@@ -12,7 +12,7 @@ afterEach(async () => {
 
 const MANY = { one: true, two: true };
 
-const clusterStatus = (name: string, ready: boolean, fault?: ConfigurationFault): FollowedCluster => ({
+const clusterStatus = (name: string, ready: boolean, fault?: NotFollowedReason): ClusterState => ({
   name,
   ready,
   invocations: 0,
@@ -28,8 +28,8 @@ const clusterStatus = (name: string, ready: boolean, fault?: ConfigurationFault)
 
 async function serve(
   clusters: Readonly<Record<string, boolean>>,
-  faults: Readonly<Record<string, ConfigurationFault>> = {},
-  differences: Readonly<Record<string, Partial<FollowedCluster>>> = {},
+  faults: Readonly<Record<string, NotFollowedReason>> = {},
+  differences: Readonly<Record<string, Partial<ClusterState>>> = {},
   platform?: () => PlatformState | undefined,
   shard?: ShardStatus,
 ): Promise<RelayServer> {
@@ -148,68 +148,66 @@ describe("startRelayServer", () => {
     expect(metrics).toContain('serverless_ccm_cluster_misconfigured{cluster="two"} 0');
   });
 
-  test.each<[string, Partial<FollowedCluster>, ...(readonly [path: string, status: number, text: string])[]]>(
+  test.each<[string, Partial<ClusterState>, ...(readonly [path: string, status: number, text: string])[]]>([
     [
+      "objects are left out of",
+      { limited: [{ limit: "objects", message: "12,000 nodes" }] },
+      ["/readyz/clusters/one", 503, "cluster one is limited: objects: 12,000 nodes\n"],
+      ["/readyz/clusters", 200, "one limited: objects: 12,000 nodes\ntwo ok\n"],
+      ["/readyz", 200, "ok"],
+    ],
+    [
+      "says more than the log takes",
+      { limited: [{ limit: "logLines", message: "more than 10 lines a second" }] },
+      ["/readyz/clusters/one", 200, "ok, limited: logLines: more than 10 lines a second\n"],
+      ["/readyz/clusters", 200, "one limited: logLines: more than 10 lines a second\ntwo ok\n"],
+    ],
+    [
+      "fails at a limit",
+      {
+        ready: false,
+        failure: { code: "ClusterLimited", message: "a page of 17 MiB" },
+        limited: [{ limit: "pageBytes", message: "a page of 17 MiB" }],
+      },
       [
-        "objects are left out of",
-        { limited: [{ limit: "objects", message: "12,000 nodes" }] },
-        ["/readyz/clusters/one", 503, "cluster one is limited: objects: 12,000 nodes\n"],
-        ["/readyz/clusters", 200, "one limited: objects: 12,000 nodes\ntwo ok\n"],
-        ["/readyz", 200, "ok"],
+        "/readyz/clusters/one",
+        503,
+        "cluster one is not ready: ClusterLimited: a page of 17 MiB; limited: pageBytes: a page of 17 MiB\n",
       ],
-      [
-        "says more than the log takes",
-        { limited: [{ limit: "logLines", message: "more than 10 lines a second" }] },
-        ["/readyz/clusters/one", 200, "ok, limited: logLines: more than 10 lines a second\n"],
-        ["/readyz/clusters", 200, "one limited: logLines: more than 10 lines a second\ntwo ok\n"],
-      ],
-      [
-        "fails at a limit",
-        {
-          ready: false,
-          failure: { code: "ClusterLimited", message: "a page of 17 MiB" },
-          limited: [{ limit: "pageBytes", message: "a page of 17 MiB" }],
+      ["/readyz/clusters", 200, "one not ready: ClusterLimited: a page of 17 MiB\ntwo ok\n"],
+    ],
+    [
+      "writes to terminals and forges lines",
+      {
+        ready: false,
+        failure: {
+          code: "Rejected",
+          message: "400:\u001B[2J\u0007\nok\ncluster two is not ready: \u202Egone\u2028",
         },
-        [
-          "/readyz/clusters/one",
-          503,
-          "cluster one is not ready: ClusterLimited: a page of 17 MiB; limited: pageBytes: a page of 17 MiB\n",
-        ],
-        ["/readyz/clusters", 200, "one not ready: ClusterLimited: a page of 17 MiB\ntwo ok\n"],
+      },
+      [
+        "/readyz/clusters/one",
+        503,
+        "cluster one is not ready: Rejected: 400:\\u{001B}[2J\\u{0007}\\u{000A}ok\\u{000A}cluster two is not ready: \\u{202E}gone\\u{2028}\n",
       ],
       [
-        "writes to terminals and forges lines",
-        {
-          ready: false,
-          failure: {
-            code: "Rejected",
-            message: "400:\u001B[2J\u0007\nok\ncluster two is not ready: \u202Egone\u2028",
-          },
-        },
-        [
-          "/readyz/clusters/one",
-          503,
-          "cluster one is not ready: Rejected: 400:\\u{001B}[2J\\u{0007}\\u{000A}ok\\u{000A}cluster two is not ready: \\u{202E}gone\\u{2028}\n",
-        ],
-        [
-          "/readyz/clusters",
-          200,
-          "one not ready: Rejected: 400:\\u{001B}[2J\\u{0007}\\u{000A}ok\\u{000A}cluster two is not ready: \\u{202E}gone\\u{2028}\ntwo ok\n",
-        ],
-      ],
-      [
-        "says 4 MB",
-        { ready: false, failure: { code: "Rejected", message: "x".repeat(4_000_000) } },
-        ["/readyz/clusters/one", 503, `cluster one is not ready: Rejected: ${"x".repeat(1_023)}…\n`],
-        ["/readyz/clusters", 200, `one not ready: Rejected: ${"x".repeat(255)}…\ntwo ok\n`],
-      ],
-      [
-        "is configured differently now",
-        { configurationFault: { code: "Invalid", message: "server\u001B" } },
-        ["/readyz/clusters", 200, "one misconfigured: Invalid: server\\u{001B}\ntwo ok\n"],
+        "/readyz/clusters",
+        200,
+        "one not ready: Rejected: 400:\\u{001B}[2J\\u{0007}\\u{000A}ok\\u{000A}cluster two is not ready: \\u{202E}gone\\u{2028}\ntwo ok\n",
       ],
     ],
-  )("a cluster that %s", async (_, difference, ...pages) => {
+    [
+      "says 4 MB",
+      { ready: false, failure: { code: "Rejected", message: "x".repeat(4_000_000) } },
+      ["/readyz/clusters/one", 503, `cluster one is not ready: Rejected: ${"x".repeat(1_023)}…\n`],
+      ["/readyz/clusters", 200, `one not ready: Rejected: ${"x".repeat(255)}…\ntwo ok\n`],
+    ],
+    [
+      "is configured differently now",
+      { configurationFault: { code: "Invalid", message: "server\u001B" } },
+      ["/readyz/clusters", 200, "one misconfigured: Invalid: server\\u{001B}\ntwo ok\n"],
+    ],
+  ])("a cluster that %s", async (_, difference, ...pages) => {
     const server = await serve(MANY, {}, { one: difference });
     for (const [path, status, text] of pages) {
       const answer = await fetch(server.url + path);

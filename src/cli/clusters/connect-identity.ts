@@ -14,7 +14,7 @@ import type { ConnectOptions, ReadTls } from "#kube/client/connect.ts";
 import { createSemaphore, NO_LIMIT } from "#kube/client/semaphore.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { keepFresh } from "#platforms/keep-fresh.ts";
-import type { ConfigurationFault } from "#relay/followed-cluster.ts";
+import type { NotFollowedReason } from "#relay/cluster-state.ts";
 
 /** Verifies by the certificate authority in the entry, whatever the kubeconfig says. */
 const VERIFIED = { skipsVerification: false };
@@ -73,7 +73,7 @@ export async function connectRelay(cluster: Cluster, rules: AddressRules): Promi
 }
 
 /** Describes why `connectRelay` rejected, for logs and probes. It names files, never their contents. */
-export function describeSignInFailure(error: unknown): ConfigurationFault {
+export function describeSignInFailure(error: unknown): NotFollowedReason {
   if (error instanceof SignInError) return { code: error.code, message: error.message };
   if (error instanceof KubeconfigError)
     return { code: error.code, message: `kubeconfig ${error.file}: ${error.message}` };

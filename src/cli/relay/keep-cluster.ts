@@ -4,7 +4,7 @@ import type { Cluster } from "#config/cluster.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { pause, systemClock } from "#kube/follow/clock.ts";
-import type { ConfigurationFault } from "#relay/followed-cluster.ts";
+import type { NotFollowedReason } from "#relay/cluster-state.ts";
 import type { Relay } from "#relay/relay.ts";
 
 /** The dependencies of keeping clusters in line with a file. */
@@ -30,7 +30,7 @@ export interface RelayClusterKeeper {
    */
   setDesiredState(cluster: Cluster | undefined): Promise<void>;
   /** Reports that the entry is faulty; the previous state stays. */
-  setEntryFault(fault: ConfigurationFault): void;
+  setEntryFault(fault: NotFollowedReason): void;
 }
 
 /** The time limit of draining; a function's own timeout is 30 s. */
@@ -52,12 +52,12 @@ export function keepCluster(
   let followed = already;
   let wish = new AbortController();
   let turn: Promise<void> = Promise.resolve();
-  let entryFault: ConfigurationFault | undefined;
-  let signInFault: ConfigurationFault | undefined;
+  let entryFault: NotFollowedReason | undefined;
+  let signInFault: NotFollowedReason | undefined;
 
   const publish = (): void => relay.setConfigurationFault(name, entryFault ?? signInFault);
 
-  function setSignInFault(fault: ConfigurationFault | undefined): void {
+  function setSignInFault(fault: NotFollowedReason | undefined): void {
     const isNews = fault !== undefined && fault.message !== signInFault?.message;
     if (isNews) log({ level: "error", event: "SignInUnusable", cluster: name, ...fault });
     signInFault = fault;

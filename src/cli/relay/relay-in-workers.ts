@@ -25,12 +25,12 @@ import { hasNoEntries } from "#config/clusters-file.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { FUNCTION_TIMEOUT_MS } from "#platforms/invoker.ts";
 import type { PlatformInvoker } from "#platforms/platform.ts";
+import { type ClusterState, markSlowedClusters } from "#relay/cluster-state.ts";
 import {
   createInvocationLimiter,
   type ProcessInvocationLimiter,
 } from "#relay/delivery/create-invocation-limiter.ts";
 import type { ProcessPlatformHealth } from "#relay/delivery/platform-health.ts";
-import { addSlowedClusters, type FollowedCluster } from "#relay/followed-cluster.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { isAllOfOthers } from "#relay/sharding/shard.ts";
 import {
@@ -100,7 +100,7 @@ export async function runRelayInWorkers(options: RelayInWorkersOptions): Promise
     log,
     onDeath: workerMetrics.died,
   });
-  const status = addSlowedClusters(pool.status, limiter.status);
+  const status = markSlowedClusters(pool.status, limiter.status);
   const follower = followInPool(options.opened, pool);
   await serveUntilSignal({
     relay: { drain: pool.drain, status },
@@ -138,7 +138,7 @@ function followInPool({ registry, content, dryRun }: OpenedClusters, pool: Pool)
 interface MetricsOptions {
   readonly pool: Pool;
   readonly workerMetrics: WorkerMetrics;
-  readonly status: () => readonly FollowedCluster[];
+  readonly status: () => readonly ClusterState[];
   readonly limiter: Pick<ProcessInvocationLimiter, "status">;
   readonly health: Pick<ProcessPlatformHealth, "failing"> | undefined;
   readonly follower: Pick<ClustersFollower, "isUnreadable">;
@@ -205,7 +205,7 @@ function spawnWith({ opened, program, serving, workerOf }: RelayInWorkersOptions
 }
 
 /** Returns the overdue nodes that the workers' sweeps have found, by cluster. */
-function getOverdue(clusters: readonly FollowedCluster[]): ReadonlyMap<string, number> {
+function getOverdue(clusters: readonly ClusterState[]): ReadonlyMap<string, number> {
   const found = clusters.flatMap(({ name, overdue }) =>
     overdue === undefined ? [] : ([[name, overdue]] as const),
   );

@@ -8,13 +8,13 @@ import { logText } from "#core/log-text.ts";
 import { getSystemCode } from "#kube/client/errors.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import type { Invoker } from "#platforms/invoker.ts";
+import { markSlowedClusters } from "#relay/cluster-state.ts";
 import {
   checkPlatform,
   type PlatformCheckOptions,
   type PlatformState,
 } from "#relay/delivery/check-platform.ts";
 import { createInvocationLimiter } from "#relay/delivery/create-invocation-limiter.ts";
-import { addSlowedClusters } from "#relay/followed-cluster.ts";
 import { type Relay, type RelayCluster, startRelay } from "#relay/relay.ts";
 import { createFleetMetrics } from "#relay/report/fleet-metrics.ts";
 import { createProcessMetrics, mergeServedMetrics } from "#relay/report/metric.ts";
@@ -110,7 +110,7 @@ export async function serve({
   const sweeping = sweep?.(swept);
   if (follower !== undefined) metrics.followHome(follower.isUnreadable);
   await serveUntilSignal({
-    relay: { drain: relay.drain, status: addSlowedClusters(relay.status, limiter.status) },
+    relay: { drain: relay.drain, status: markSlowedClusters(relay.status, limiter.status) },
     metrics,
     serving,
     dryRun,

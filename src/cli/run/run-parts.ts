@@ -85,7 +85,7 @@ export interface SweepingClusters extends Sweeping {
   add(cluster: Cluster): void;
   /** Stops sweeping a cluster and abandons what is in flight. */
   remove(name: string): Promise<void>;
-  /** Returns the number of overdue nodes in the last list, by cluster. */
+  /** Returns the number of overdue nodes and Services in the last list, by cluster. */
   overdue(): ReadonlyMap<string, number>;
 }
 

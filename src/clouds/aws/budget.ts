@@ -112,7 +112,7 @@ const MIN_RATE = 1 / 16;
 const KNEE = 0.9;
 
 /**
- * The fast recovery per second, as a part of the throttled rate: eight seconds to the knee. By then the
+ * The fast recovery per second, as a part of the knee: nine seconds from half of the throttled rate. By then the
  * bucket holds enough for a few simultaneous requests.
  */
 const RECOVERY_PER_SECOND = 0.05;

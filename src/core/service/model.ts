@@ -206,7 +206,7 @@ export interface LoadBalancerModel {
   readonly isImmediatelyVisible?: true;
   /**
    * Returns whether the load balancer that the Service now requests is visible in the cloud. Without this
-   * function it counts as visible.
+   * function it counts as visible when it has to go, and as not visible when the limit is reached.
    */
   isVisible?(question: LoadBalancerQuestion, observed: unknown, settings: Settings): boolean;
   /**

@@ -89,7 +89,7 @@ export type Phase =
 /** The phases of a Service that may not get its first load balancer now. */
 export type WithoutRoom = { readonly kind: "over-limit" | "unknown-services" };
 
-/** The load balancer that a Service requests, and its hashes in the state annotation. */
+/** The load balancer that a Service requests, and the hashes to record in the state annotation. */
 export interface DesiredLoadBalancer {
   readonly question: LoadBalancerQuestion;
   readonly hashes: Pick<StateAnnotation, "seen" | "desired" | "targets">;
@@ -100,6 +100,7 @@ export interface DesiredLoadBalancer {
 export function decidePhase(service: Service, model: LoadBalancerModel, context: AskContext): Phase {
   if (needsLoadBalancer(service, context.settings)) return decideDesiredPhase(service, model, context);
   if (!needsCleanup(service, context.settings)) return { kind: "none" };
+  // A deleted Service gets no load balancer again, so it needs no yielding.
   if (hasLostType(service) && isYielding(parseStateAnnotation(service), context)) return { kind: "yielding" };
   // The Service may now name another controller: our resources in the cloud are removed nevertheless.
   return { kind: "leaving", question: { service, wanted: false, nodes: [] } };
@@ -162,7 +163,7 @@ function decideDesiredPhase(service: Service, model: LoadBalancerModel, context:
 
 /**
  * Returns whether the Service may already have a load balancer, ours or another controller's. Then the cloud is
- * asked.
+ * asked. False if the model cannot tell whether the cloud shows one.
  */
 function isPossibleTakeover(service: Service, model: LoadBalancerModel): boolean {
   return model.isVisible !== undefined && (hasFinalizer(service) || getIngress(service).length > 0);
@@ -210,7 +211,10 @@ export function canFollowNodes({ service, nodes }: LoadBalancerQuestion, model: 
   );
 }
 
-/** Returns whether the Service has a load balancer or a claim for one, as far as its annotation and status show. */
+/**
+ * Returns whether the Service has a load balancer, as far as its annotation and status show. The claim of a first
+ * creation does not count: nothing was applied yet.
+ */
 function isServed(service: Service, annotation: StateAnnotation | undefined): boolean {
   if (annotation !== undefined && isGivenUp(annotation)) return false;
   return (annotation?.desired ?? "") !== "" || getIngress(service).length > 0;

@@ -2,7 +2,7 @@ import type { Metrics } from "#relay/workers/messages.ts";
 
 /** The facts about a cluster that come from metrics. */
 export interface ClusterFacts {
-  /** Nodes that the last sweep found overdue; undefined in a process that does not sweep. */
+  /** Nodes and Services that the last sweep found overdue; undefined in a process that does not sweep. */
   readonly overdue?: number;
   /** Cloud calls that were throttled, and seconds of waiting before calls, since the process started. */
   readonly throttled: number;

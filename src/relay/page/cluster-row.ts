@@ -1,5 +1,5 @@
 import type { ControllerStatus } from "#relay/cluster-relay.ts";
-import type { FollowedCluster } from "#relay/followed-cluster.ts";
+import type { ClusterState } from "#relay/cluster-state.ts";
 import type { Bucket, ClusterFacts } from "#relay/page/cluster-facts.ts";
 import { html, type Markup } from "#relay/page/html.ts";
 import { HEALTH, type Health } from "#relay/page/parts.ts";
@@ -13,7 +13,7 @@ const MAX_REASONS = 10;
 const BRAKE = "BrakePulled";
 
 /** Returns the worst known state of a cluster. */
-export function getHealth(cluster: FollowedCluster): Health {
+export function getHealth(cluster: ClusterState): Health {
   return selectWorst(listIssues(cluster), listWaiting(cluster));
 }
 
@@ -23,7 +23,7 @@ function selectWorst([worst]: readonly Issue[], waiting: readonly WaitingReason[
 
 /** Renders the state of a cluster as a row of the table. */
 export function renderClusterRow(
-  cluster: FollowedCluster,
+  cluster: ClusterState,
   facts: ClusterFacts | undefined,
   nowMs: number,
 ): Markup {
@@ -47,7 +47,7 @@ ${cells.map((cell) => html`<td>${cell}</td>\n`)}</tr>
 }
 
 /** Renders a link that keeps the keyboard focus when the page replaces its content. */
-function renderLink(cluster: FollowedCluster, column: string, href: string, words: string | Markup): Markup {
+function renderLink(cluster: ClusterState, column: string, href: string, words: string | Markup): Markup {
   return html`<a id="${`${column}/${cluster.name}`}" href="${href}">${words}</a>`;
 }
 
@@ -58,7 +58,7 @@ interface Issue {
   readonly why: Markup;
 }
 
-function listIssues(cluster: FollowedCluster): readonly Issue[] {
+function listIssues(cluster: ClusterState): readonly Issue[] {
   const { ready, failure, stop, limited, configurationFault: fault } = cluster;
   const coded = (runbook: string, code: string): Markup =>
     renderLink(cluster, `state/${code}`, `${RUNBOOKS}${runbook}`, code);
@@ -95,7 +95,7 @@ function renderState([first, ...others]: readonly Issue[], health: Health): Mark
   return html`${word}: ${first.why}${rest}`;
 }
 
-function findFailureRunbook({ configurationFault: fault }: FollowedCluster, code: string): string {
+function findFailureRunbook({ configurationFault: fault }: ClusterState, code: string): string {
   if (code === "Quarantined") return "cluster-quarantined";
   return fault?.code === code ? "cluster-misconfigured" : "cluster-not-ready";
 }
@@ -109,13 +109,13 @@ function isLong({ age }: WaitingCount): boolean {
 }
 
 /** Returns the waiting reasons, the longest wait first. */
-function listWaiting({ controllers }: FollowedCluster): readonly WaitingReason[] {
+function listWaiting({ controllers }: ClusterState): readonly WaitingReason[] {
   return controllers
     .flatMap(({ name, waiting }) => waiting.map((each) => ({ ...each, controller: name })))
     .sort((a, b) => a.oldest.sinceMs - b.oldest.sinceMs);
 }
 
-function renderReasons(cluster: FollowedCluster, waiting: readonly WaitingReason[], nowMs: number): Markup {
+function renderReasons(cluster: ClusterState, waiting: readonly WaitingReason[], nowMs: number): Markup {
   if (waiting.length === 0) return html`nothing`;
   const items = waiting.slice(0, MAX_REASONS).map(({ controller, reason, age, count, oldest }) => {
     const code = renderLink(
@@ -130,7 +130,7 @@ function renderReasons(cluster: FollowedCluster, waiting: readonly WaitingReason
   return html`<ul>${items}${more > 0 ? html`<li>and ${more} more reasons</li>` : ""}</ul>`;
 }
 
-function renderMissed(cluster: FollowedCluster, facts: ClusterFacts | undefined): Markup {
+function renderMissed(cluster: ClusterState, facts: ClusterFacts | undefined): Markup {
   const count = facts?.overdue;
   if (count === undefined) return html`not counted here`;
   return count === 0
@@ -138,7 +138,7 @@ function renderMissed(cluster: FollowedCluster, facts: ClusterFacts | undefined)
     : renderLink(cluster, "missed", `${RUNBOOKS}sweep-finds-gap`, html`<b>${count}</b>`);
 }
 
-function renderCloudCalls(cluster: FollowedCluster, facts: ClusterFacts | undefined): Markup {
+function renderCloudCalls(cluster: ClusterState, facts: ClusterFacts | undefined): Markup {
   const isSlowed = cluster.limited.some(({ limit }) => limit === "unresponsive");
   const { throttled = 0, waitedSeconds = 0 } = facts ?? {};
   const words = `${throttled} throttled`;
@@ -147,7 +147,7 @@ function renderCloudCalls(cluster: FollowedCluster, facts: ClusterFacts | undefi
   return html`${isSlowed ? html`<b>one invocation at a time</b>, ` : ""}${calls}, ${Math.round(waitedSeconds)} s held back`;
 }
 
-function renderBrake(cluster: FollowedCluster, waiting: readonly WaitingReason[], nowMs: number): Markup {
+function renderBrake(cluster: ClusterState, waiting: readonly WaitingReason[], nowMs: number): Markup {
   const held = waiting.filter(({ reason }) => reason === BRAKE);
   const [first] = held;
   if (first === undefined) return html`none held back`;

@@ -1,6 +1,6 @@
 import type { Clock } from "#kube/follow/clock.ts";
+import type { ClusterState } from "#relay/cluster-state.ts";
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
-import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import { collectClusterFacts, findGauge } from "#relay/page/cluster-facts.ts";
 import { getHealth, renderClusterRow } from "#relay/page/cluster-row.ts";
 import { html, type Markup, renderText } from "#relay/page/html.ts";
@@ -11,7 +11,7 @@ import type { Metrics } from "#relay/workers/messages.ts";
 
 /** The data sources of a page. */
 export interface PageOptions {
-  readonly status: () => readonly FollowedCluster[];
+  readonly status: () => readonly ClusterState[];
   readonly values: () => Promise<Metrics>;
   readonly platform: (() => PlatformState | undefined) | undefined;
   /** Returns the state of its shard, if it shares the clusters with other replicas. */
@@ -45,7 +45,7 @@ export function createPage({ status, values, platform, shard, clock }: PageOptio
 
 /** The content of a page. */
 interface PageFacts {
-  readonly clusters: readonly FollowedCluster[];
+  readonly clusters: readonly ClusterState[];
   readonly platform: PlatformState | undefined;
   readonly shard?: ShardStatus | undefined;
   readonly metrics: Metrics;
@@ -113,7 +113,7 @@ function describePlatform(platform: PlatformState | undefined): string | Markup 
   return html`<a id="platform" href="${RUNBOOKS}platform-unreachable">cannot be reached</a>: ${platform.message}`;
 }
 
-function getRank(cluster: FollowedCluster): number {
+function getRank(cluster: ClusterState): number {
   if (getHealth(cluster) !== "ok") return 0;
   return cluster.needed > 0 ? 1 : 2;
 }

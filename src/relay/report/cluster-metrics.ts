@@ -2,7 +2,7 @@ import { Gauge, type Registry } from "prom-client";
 import { HELD_REASONS } from "#config/clusters-file.ts";
 import type { Watch } from "#core/watch.ts";
 import type { ControllerStatus } from "#relay/cluster-relay.ts";
-import type { FollowedCluster } from "#relay/followed-cluster.ts";
+import type { ClusterState } from "#relay/cluster-state.ts";
 import type { MetricDefinition } from "#relay/report/metric.ts";
 
 /** What the metrics of followed clusters need from the relay's registry. */
@@ -13,12 +13,12 @@ export interface ClusterMetricsOptions {
   readonly defined: (definition: MetricDefinition) => MetricDefinition;
   /** Returns the value of a label for a code from outside, of which there is a limited number. */
   readonly codes: (code: string) => string;
-  readonly status: () => readonly FollowedCluster[];
+  readonly status: () => readonly ClusterState[];
 }
 
 /** Reads a gauge's values for one cluster. */
 type GaugeReader = (
-  status: FollowedCluster,
+  status: ClusterState,
   set: (labels: Record<string, string>, value: number) => void,
 ) => void;
 

@@ -9,9 +9,9 @@ import {
 } from "prom-client";
 import { WATCHES } from "#core/controllers.ts";
 import type { Watch } from "#core/watch.ts";
+import type { ClusterState } from "#relay/cluster-state.ts";
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import type { InvocationLimiterStatus } from "#relay/delivery/create-invocation-limiter.ts";
-import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import { addClusterMetrics } from "#relay/report/cluster-metrics.ts";
 import { createLabelLimit, DELAY_BUCKETS, type MetricDefinition } from "#relay/report/metric.ts";
 import { addNoteMetrics } from "#relay/report/note-metrics.ts";
@@ -29,7 +29,7 @@ export interface RelayMetrics {
   values(): Promise<MetricObjectWithValues<MetricValue<string>>[]>;
   observe(note: RelayNote): void;
   /** Sets where gauges read the state of the clusters. */
-  follow(status: () => readonly FollowedCluster[]): void;
+  follow(status: () => readonly ClusterState[]): void;
   /** Sets where the platform's state is read, in processes that invoke functions over a network. */
   followPlatform(state: () => PlatformState | undefined): void;
   /** Sets where the number of overdue nodes is read, in the process that sweeps. */
@@ -61,7 +61,7 @@ export function createRelayMetrics(watches: readonly Watch[] = WATCHES): RelayMe
   const registry = new Registry();
   const registers = [registry];
   const codes = createLabelLimit(MAX_LABEL_VALUES);
-  let status: () => readonly FollowedCluster[] = () => [];
+  let status: () => readonly ClusterState[] = () => [];
 
   const definitions: MetricDefinition[] = [];
   const defined = (definition: MetricDefinition): MetricDefinition => {

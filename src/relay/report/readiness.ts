@@ -1,8 +1,8 @@
 import { sanitizeText } from "#core/sanitize-text.ts";
 import type { Stop } from "#core/stop.ts";
 import type { LimitInForce } from "#kube/client/errors.ts";
+import type { ClusterState } from "#relay/cluster-state.ts";
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
-import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import { describeShard, type ShardStatus } from "#relay/sharding/shard.ts";
 
 /** An HTTP answer as text. */
@@ -23,7 +23,7 @@ const MAX_CLUSTERS = 10_000;
  * A replica that shares the clusters states which one it is, and is useful without a cluster, too.
  */
 export function describeProcessReadiness(
-  clusters: readonly FollowedCluster[],
+  clusters: readonly ClusterState[],
   platform: PlatformState | undefined,
   shard?: ShardStatus,
   hasNoClusters = false,
@@ -42,7 +42,7 @@ export function describeProcessReadiness(
 const NO_CLUSTERS: Page = { status: 200, text: "ok: there are no clusters yet\n" };
 
 function describeClustersReadiness(
-  clusters: readonly FollowedCluster[],
+  clusters: readonly ClusterState[],
   platform: PlatformState | undefined,
 ): Page {
   if (platform?.reachable === false)
@@ -60,7 +60,7 @@ function describeClustersReadiness(
 }
 
 /** Returns whether the whole of a cluster is served. */
-export function describeReadiness(cluster: FollowedCluster): Page {
+export function describeReadiness(cluster: ClusterState): Page {
   if (!cluster.ready) return buildNotReadyPage(cluster);
   const leavesOut = cluster.limited.some(({ limit }) => !HARMLESS.has(limit));
   return leavesOut
@@ -69,7 +69,7 @@ export function describeReadiness(cluster: FollowedCluster): Page {
 }
 
 /** Lists all clusters, one line each. */
-export function buildClustersPage(clusters: readonly FollowedCluster[]): Page {
+export function buildClustersPage(clusters: readonly ClusterState[]): Page {
   const lines = clusters
     .slice(0, MAX_CLUSTERS)
     .map((each) => `${sanitizeText(each.name)} ${describeState(each)}\n`);
@@ -82,7 +82,7 @@ const OK: Page = { status: 200, text: "ok" };
 /** Limits that do not affect the cluster's objects. */
 const HARMLESS: ReadonlySet<LimitInForce["limit"]> = new Set(["logLines", "unresponsive"]);
 
-function buildReadyPage(cluster: FollowedCluster): Page {
+function buildReadyPage(cluster: ClusterState): Page {
   const { configurationFault: fault, limited, stop } = cluster;
   const remarks = [
     ...(stop === undefined ? [] : [describeStop(stop)]),
@@ -92,7 +92,7 @@ function buildReadyPage(cluster: FollowedCluster): Page {
   return remarks.length === 0 ? OK : { status: 200, text: `ok, ${remarks.join("; ")}\n` };
 }
 
-function buildNotReadyPage(cluster: FollowedCluster): Page {
+function buildNotReadyPage(cluster: ClusterState): Page {
   const limits = cluster.limited.length === 0 ? "" : `; ${describeLimits(cluster)}`;
   return buildUnavailablePage(
     `cluster ${sanitizeText(cluster.name)} is not ready: ${describeFailure(cluster)}${limits}`,
@@ -104,7 +104,7 @@ function buildUnavailablePage(text: string): Page {
 }
 
 /** Describes the state of a cluster; each message is cut to this many characters. */
-export function describeState(cluster: FollowedCluster, maxCharacters = MAX_LINE_CHARACTERS): string {
+export function describeState(cluster: ClusterState, maxCharacters = MAX_LINE_CHARACTERS): string {
   if (!cluster.ready) return `not ready: ${describeFailure(cluster, maxCharacters)}`;
   if (cluster.stop !== undefined) return describeStop(cluster.stop);
   if (cluster.limited.length > 0) return describeLimits(cluster, maxCharacters);
@@ -112,11 +112,11 @@ export function describeState(cluster: FollowedCluster, maxCharacters = MAX_LINE
   return fault === undefined ? "ok" : `misconfigured: ${formatCodeAndMessage(fault, maxCharacters)}`;
 }
 
-function describeFailure({ failure }: FollowedCluster, maxCharacters?: number): string {
+function describeFailure({ failure }: ClusterState, maxCharacters?: number): string {
   return failure === undefined ? "listing" : formatCodeAndMessage(failure, maxCharacters);
 }
 
-function describeLimits({ limited }: FollowedCluster, maxCharacters = MAX_MESSAGE_CHARACTERS): string {
+function describeLimits({ limited }: ClusterState, maxCharacters = MAX_MESSAGE_CHARACTERS): string {
   return `limited: ${limited.map(({ limit, message }) => `${limit}: ${sanitizeText(message, maxCharacters)}`).join("; ")}`;
 }
 

@@ -1,9 +1,5 @@
 import type { Cluster } from "#config/cluster.ts";
-import {
-  type ConfigurationFault,
-  createUnfollowedCluster,
-  type FollowedCluster,
-} from "#relay/followed-cluster.ts";
+import { type ClusterState, createUnfollowedState, type NotFollowedReason } from "#relay/cluster-state.ts";
 import type { Quarantine } from "#relay/workers/assignment.ts";
 
 /** The desired state of a cluster, and its worker. */
@@ -12,7 +8,7 @@ export interface DesiredCluster {
   cluster: Cluster | undefined;
   /** Counts changes of the desired state, so that an answer to an earlier one is ignored. */
   generation: number;
-  entryFault: ConfigurationFault | undefined;
+  entryFault: NotFollowedReason | undefined;
   /** Whether it was followed before, so that its start is not logged. */
   isKnown: boolean;
   /** The worker that last received the cluster, if it lives. */
@@ -21,7 +17,7 @@ export interface DesiredCluster {
   /** Whether the cluster must end in its worker and start in another one. */
   isLeaving: boolean;
   /** The last status from its worker. */
-  status: FollowedCluster | undefined;
+  status: ClusterState | undefined;
   /** Called when the desired state is reached. */
   settled: () => void;
 }
@@ -55,18 +51,18 @@ export function getDesiredClusterStatus(
   desired: DesiredCluster,
   quarantine: Quarantine | undefined,
   nowMs: number,
-): FollowedCluster | undefined {
+): ClusterState | undefined {
   const { name, entryFault, status } = desired;
   if (status !== undefined) return { ...status, configurationFault: entryFault ?? status.configurationFault };
   if (desired.cluster === undefined && desired.worker === undefined)
-    return entryFault === undefined ? undefined : createUnfollowedCluster(name, entryFault);
+    return entryFault === undefined ? undefined : createUnfollowedState(name, entryFault);
   return {
-    ...createUnfollowedCluster(name, describeQuarantine(quarantine, nowMs)),
+    ...createUnfollowedState(name, describeQuarantine(quarantine, nowMs)),
     configurationFault: entryFault,
   };
 }
 
-function describeQuarantine(quarantine: Quarantine | undefined, nowMs: number): ConfigurationFault {
+function describeQuarantine(quarantine: Quarantine | undefined, nowMs: number): NotFollowedReason {
   if (quarantine === undefined) return { code: "Starting", message: "its worker starts" };
   const inMs = quarantine.nextMs - nowMs;
   let when = "it waits while other clusters in quarantine are being tried";

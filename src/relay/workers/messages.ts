@@ -2,9 +2,9 @@ import type { MetricObjectWithValues, MetricValue } from "prom-client";
 import type { Cluster } from "#config/cluster.ts";
 import type { StopsRead } from "#config/switch/stops.ts";
 import type { ControllerName } from "#core/event.ts";
+import type { ClusterState } from "#relay/cluster-state.ts";
 import type { InvocationEnd, InvocationPermit, PermitRequest } from "#relay/delivery/invocation-limiter.ts";
 import type { PlatformFailure, PlatformHealth } from "#relay/delivery/platform-health.ts";
-import type { FollowedCluster } from "#relay/followed-cluster.ts";
 
 /** The main thread's messages to a worker; plain data, because they are copied. */
 export type ToWorker =
@@ -43,7 +43,7 @@ export type FromWorker =
   /** Clusters whose status has changed, and clusters that are not followed any more. */
   | {
       readonly kind: "status";
-      readonly changed: readonly FollowedCluster[];
+      readonly changed: readonly ClusterState[];
       readonly gone: readonly string[];
     }
   /** Log lines, and the number of dropped ones. */

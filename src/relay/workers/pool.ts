@@ -2,7 +2,7 @@ import type { Cluster } from "#config/cluster.ts";
 import type { Stops } from "#config/switch/follow-stops.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import { systemClock } from "#kube/follow/clock.ts";
-import type { ConfigurationFault, FollowedCluster } from "#relay/followed-cluster.ts";
+import type { ClusterState, NotFollowedReason } from "#relay/cluster-state.ts";
 import { createAssignment } from "#relay/workers/assignment.ts";
 import {
   clearWorker,
@@ -35,10 +35,10 @@ export interface Pool {
    */
   setDesiredState(name: string, cluster: Cluster | undefined, known?: boolean): Promise<void>;
   /** Sets what is wrong with a cluster's entry; its earlier desired state stays. */
-  setEntryFault(name: string, fault: ConfigurationFault): void;
+  setEntryFault(name: string, fault: NotFollowedReason): void;
   /** Returns whether one cluster is ready, or all without a name. */
   ready(name?: string): boolean;
-  status(): readonly FollowedCluster[];
+  status(): readonly ClusterState[];
   /** Returns the number of running threads. */
   workers(): number;
   isQuarantined(name: string): boolean;
@@ -183,7 +183,7 @@ export function createPool(options: PoolOptions): Pool {
       } else if (desired.generation === generation) settle(desired);
     },
     onStatus({ id }, { changed, gone }) {
-      const setStatus = (name: string, status: FollowedCluster | undefined): void => {
+      const setStatus = (name: string, status: ClusterState | undefined): void => {
         const desired = desiredClusters.get(name);
         if (desired?.worker === id) desired.status = status;
       };
@@ -224,7 +224,7 @@ export function createPool(options: PoolOptions): Pool {
 
   const isQuarantined = (name: string): boolean => assignment.quarantineOf(name) !== undefined;
 
-  const status = (): readonly FollowedCluster[] =>
+  const status = (): readonly ClusterState[] =>
     [...desiredClusters.values()]
       .map((desired) => getDesiredClusterStatus(desired, assignment.quarantineOf(desired.name), clock.now()))
       .filter((each) => each !== undefined);

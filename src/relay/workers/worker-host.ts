@@ -4,8 +4,8 @@ import type { Stop } from "#core/stop.ts";
 import type { Watch } from "#core/watch.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { Invoker } from "#platforms/invoker.ts";
+import type { ClusterState } from "#relay/cluster-state.ts";
 import type { PlatformHealth } from "#relay/delivery/platform-health.ts";
-import type { FollowedCluster } from "#relay/followed-cluster.ts";
 import { type Relay, type RelayOptions, startRelay } from "#relay/relay.ts";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
 import { createHandledCluster } from "#relay/workers/handled-cluster.ts";
@@ -138,7 +138,7 @@ export function startWorkerHost(options: WorkerHostOptions): void {
     sweep: options.sweeps?.({ metrics: { followSweep: (read) => void found.push(read) }, log: log.add }),
     ...{ stops, tracer },
   });
-  const statusOf = (): readonly FollowedCluster[] => {
+  const statusOf = (): readonly ClusterState[] => {
     const all = new Map(found.flatMap((read) => [...read()]));
     return relay.status().map((each) => ({ ...each, overdue: all.get(each.name) }));
   };
@@ -238,15 +238,15 @@ const EVERY_MS = 250;
 
 /** Checks a few times a second, and reports clusters whose status has changed. */
 export function tellStatus(
-  read: () => readonly FollowedCluster[],
-  tell: (changed: readonly FollowedCluster[], gone: readonly string[]) => void,
+  read: () => readonly ClusterState[],
+  tell: (changed: readonly ClusterState[], gone: readonly string[]) => void,
   everyMs = EVERY_MS,
 ): StatusChanges {
   let reported = new Map<string, string>();
 
   function look(): void {
     const now = new Map<string, string>();
-    const changed: FollowedCluster[] = [];
+    const changed: ClusterState[] = [];
     for (const status of read()) {
       const text = JSON.stringify(status);
       now.set(status.name, text);

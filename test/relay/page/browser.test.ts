@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod";
 import { systemClock } from "#kube/follow/clock.ts";
 import type { ControllerStatus } from "#relay/cluster-relay.ts";
-import { createUnfollowedCluster, type FollowedCluster } from "#relay/followed-cluster.ts";
+import { type ClusterState, createUnfollowedState } from "#relay/cluster-state.ts";
 import { createRelayMetrics } from "#relay/report/metrics.ts";
 import { type RelayServer, startRelayServer } from "#relay/server.ts";
 import { type Browser, startChromium } from "#test/relay/page/chromium.ts";
@@ -24,7 +24,7 @@ describeWithPart("chromium", "a browser", (chromium) => {
     const relay = {
       status() {
         looks += 1;
-        return [createUnfollowedCluster(hostile, { code: "Invalid", message: `look ${looks}: ${hostile}` })];
+        return [createUnfollowedState(hostile, { code: "Invalid", message: `look ${looks}: ${hostile}` })];
       },
     };
     // The browser's time runs faster as well.
@@ -63,7 +63,7 @@ describeWithPart("chromium", "a browser", (chromium) => {
 });
 
 describeWithPart("chromium", "in Chromium, the page", (chromium) => {
-  const clusters: FollowedCluster[] = [
+  const clusters: ClusterState[] = [
     clusterIn("broken", { ready: false, failure: { code: "NotTrusted", message: "signed by no authority" } }),
     clusterIn("slow", {
       controllers: [
@@ -163,7 +163,7 @@ describeWithPart("chromium", "in Chromium, the page", (chromium) => {
 
 const Bars = z.array(z.object({ x: z.number(), y: z.number(), word: z.string(), colour: z.string() }));
 
-function clusterIn(name: string, difference: Partial<FollowedCluster>): FollowedCluster {
+function clusterIn(name: string, difference: Partial<ClusterState>): ClusterState {
   return {
     ...{ name, ready: true, failure: undefined, configurationFault: undefined, limited: [], controllers: [] },
     ...{ invocations: 1, objects: 300, needed: 0, inFlight: 0, due: { work: 0, look: 0 } },

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { WATCHES } from "#core/controllers.ts";
 import type { ControllerStatus } from "#relay/cluster-relay.ts";
-import { createUnfollowedCluster, type FollowedCluster } from "#relay/followed-cluster.ts";
+import { type ClusterState, createUnfollowedState } from "#relay/cluster-state.ts";
 import { createPage, renderPage } from "#relay/page/create-page.ts";
 import { CONTENT_SECURITY_POLICY } from "#relay/page/parts.ts";
 import { createRelayMetrics, type RelayMetrics } from "#relay/report/metrics.ts";
@@ -16,7 +16,7 @@ const RUNBOOKS = (await readdir(`${ROOT}docs/runbooks`)).map((file) => file.repl
 
 const NOW_MS = Date.parse("2026-03-01T12:00:00Z");
 
-const clusterOf = (name: string, difference: Partial<FollowedCluster> = {}): FollowedCluster => ({
+const clusterOf = (name: string, difference: Partial<ClusterState> = {}): ClusterState => ({
   ...{ name, ready: true, failure: undefined, configurationFault: undefined, limited: [], controllers: [] },
   ...{ invocations: 1, objects: 300, needed: 0, inFlight: 0, due: { work: 0, look: 0 } },
   ...difference,
@@ -33,7 +33,7 @@ const controllerOf = (
   })),
 });
 
-async function pageOf(clusters: readonly FollowedCluster[], metrics = createRelayMetrics()) {
+async function pageOf(clusters: readonly ClusterState[], metrics = createRelayMetrics()) {
   const values = await metrics.values();
   return parsePage(renderPage({ clusters, platform: undefined, metrics: values, nowMs: NOW_MS }));
 }
@@ -72,7 +72,7 @@ describe("the page of all clusters", () => {
             ),
           ],
         }),
-        createUnfollowedCluster("lost", { code: "Invalid", message: "server: Invalid URL" }),
+        createUnfollowedState("lost", { code: "Invalid", message: "server: Invalid URL" }),
       ],
       metrics,
     );
@@ -95,10 +95,10 @@ describe("the page of all clusters", () => {
   });
 
   /** One cluster for each possible state, with its word on the page. */
-  const STATES: readonly (readonly [word: string, cluster: FollowedCluster])[] = [
+  const STATES: readonly (readonly [word: string, cluster: ClusterState])[] = [
     ["not ready", clusterOf("a", { ready: false, failure: { code: "NotTrusted", message: "no" } })],
     ["not ready", clusterOf("a", { ready: false })],
-    ["not ready", createUnfollowedCluster("a", { code: "Invalid", message: "server" })],
+    ["not ready", createUnfollowedState("a", { code: "Invalid", message: "server" })],
     [
       "not ready",
       clusterOf("a", { ready: false, failure: { code: "Quarantined", message: "ends workers" } }),
@@ -307,7 +307,7 @@ describe("links of the page", () => {
       ...codes.map(troubled),
       clusterOf("a", { ready: false, failure: { code: "NotTrusted", message: "no" } }),
       clusterOf("a", { ready: false, failure: { code: "Quarantined", message: "no" } }),
-      createUnfollowedCluster("a", { code: "Invalid", message: "server" }),
+      createUnfollowedState("a", { code: "Invalid", message: "server" }),
       clusterOf("a", { stop: "deletes" }),
       clusterOf("a", { stop: "unproven" }),
       clusterOf("a", { limited: [{ limit: "objects", message: "too many" }] }),

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { addSlowedClusters, createUnfollowedCluster } from "#relay/followed-cluster.ts";
+import { createUnfollowedState, markSlowedClusters } from "#relay/cluster-state.ts";
 import { buildClustersPage, describeReadiness } from "#relay/report/readiness.ts";
 
 const followed = (name: string) => ({
-  ...createUnfollowedCluster(name, { code: "x", message: "x" }),
+  ...createUnfollowedState(name, { code: "x", message: "x" }),
   ready: true,
   failure: undefined,
   configurationFault: undefined,
@@ -13,7 +13,7 @@ test.each([
   { slowed: [], page: "red ok\nblue ok\n" },
   { slowed: ["red"], page: /^red limited: unresponsive: its invocations are slow.*\nblue ok\n$/ },
 ])("of the clusters red and blue, $slowed are reported as slow", ({ slowed, page }) => {
-  const status = addSlowedClusters(
+  const status = markSlowedClusters(
     () => [followed("red"), followed("blue")],
     () => ({ slowedClusters: slowed }),
   );

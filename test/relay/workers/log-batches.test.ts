@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createUnfollowedCluster, type FollowedCluster } from "#relay/followed-cluster.ts";
+import { type ClusterState, createUnfollowedState } from "#relay/cluster-state.ts";
 import { createLogBatches, type LogLine } from "#relay/workers/messages.ts";
 import { tellStatus } from "#relay/workers/worker-host.ts";
 
@@ -52,8 +52,8 @@ describe("log lines", () => {
 });
 
 test("the status of clusters is sent when it changes, for the changed ones", async () => {
-  const cluster = (name: string, objects: number): FollowedCluster => ({
-    ...createUnfollowedCluster(name, { code: "None", message: "" }),
+  const cluster = (name: string, objects: number): ClusterState => ({
+    ...createUnfollowedState(name, { code: "None", message: "" }),
     objects,
   });
   let now = [cluster("blue", 1), cluster("red", 1)];

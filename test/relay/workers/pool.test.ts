@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Cluster } from "#config/cluster.ts";
 import { systemClock } from "#kube/follow/clock.ts";
-import type { FollowedCluster } from "#relay/followed-cluster.ts";
+import type { ClusterState } from "#relay/cluster-state.ts";
 import { MEMORY_MS } from "#relay/workers/assignment.ts";
 import type { FromWorker, LogLine, ToWorker } from "#relay/workers/messages.ts";
 import { createPool, type Pool } from "#relay/workers/pool.ts";
@@ -69,7 +69,7 @@ const cluster = (name: string, invocations = 4): Cluster =>
     controllers: ["cloud-node-controller"],
     limits: { invocations },
   });
-const statusOf = (name: string): FollowedCluster | undefined =>
+const statusOf = (name: string): ClusterState | undefined =>
   pool.status().find((status) => status.name === name);
 /** Returns the id of the worker that reports the cluster as ready. */
 const workerOf = (name: string): number | undefined =>

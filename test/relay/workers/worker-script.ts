@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { createUnfollowedCluster } from "#relay/followed-cluster.ts";
+import { createUnfollowedState } from "#relay/cluster-state.ts";
 import { createHandledCluster } from "#relay/workers/handled-cluster.ts";
 import type { FromWorker, ToWorker, WorkerStart } from "#relay/workers/messages.ts";
 import { ORDERS } from "#test/relay/workers/orders.ts";
@@ -48,7 +48,7 @@ function setDesiredState({
   } else {
     clusters.set(name, index);
     const status = {
-      ...createUnfollowedCluster(name, { code: "None", message: "" }),
+      ...createUnfollowedState(name, { code: "None", message: "" }),
       ready: true,
       failure: undefined,
       configurationFault: undefined,

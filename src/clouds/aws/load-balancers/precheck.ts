@@ -7,7 +7,7 @@ import {
 } from "#clouds/aws/load-balancers/configuration.ts";
 import { getLoadBalancerKind } from "#clouds/aws/load-balancers/measure.ts";
 import { formatLoadBalancerName } from "#clouds/aws/load-balancers/names.ts";
-import { readNetwork } from "#clouds/aws/load-balancers/network/desired-state.ts";
+import { readDesiredState } from "#clouds/aws/load-balancers/network/desired-state.ts";
 import type { Issue, LoadBalancerQuestion, LoadBalancerStep } from "#core/service/model.ts";
 import type { Service } from "#core/service/service.ts";
 import type { Settings } from "#core/settings.ts";
@@ -26,7 +26,7 @@ export function precheck(
     const refusal = checkClassic({ service, wanted, nodes: [] }, settings);
     return refusal === undefined ? undefined : { kind: "refused", issue: refusal };
   }
-  const read = readNetwork(service, settings);
+  const read = readDesiredState(service, settings);
   return read.kind === "refused" ? read : undefined;
 }
 

@@ -22,7 +22,7 @@ import { buildTargetWait } from "#clouds/aws/load-balancers/select-target.ts";
 import type { ClassicLoadBalancerState, Pairs, SubnetState } from "#clouds/aws/load-balancers/state.ts";
 import { buildServiceTags, planTagChanges, toTagList } from "#clouds/aws/load-balancers/tags.ts";
 import type { PlanResult } from "#clouds/aws/load-balancers/types.ts";
-import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
+import { planGroupRemoval } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import { planNodeRules, SHARED_CLASSIC_RULE } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import type { Issue, LoadBalancerAction, LoadBalancerStep } from "#core/service/model.ts";
 
@@ -59,7 +59,7 @@ export function changeClassic(change: ClassicChange, classic: ClassicLoadBalance
       actions: [first, ...more],
     };
   const obsoleteIds = listOwnGroupIds(context).filter((id) => !groupIds.includes(id));
-  const groups = planRemovedGroups(
+  const groups = planGroupRemoval(
     { owner, identity: { clusterTag: owner.clusterTag, allow }, groupIds: obsoleteIds },
     state.vpc,
   );

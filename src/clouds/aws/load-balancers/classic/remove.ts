@@ -2,7 +2,7 @@ import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import type { ClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
 import { listOwnGroupIds } from "#clouds/aws/load-balancers/classic/groups.ts";
 import { isNameForeign, isOwnLoadBalancer } from "#clouds/aws/load-balancers/ownership.ts";
-import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
+import { planGroupRemoval } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import { planNodeRules } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import type { LoadBalancerAction, LoadBalancerStep } from "#core/service/model.ts";
 
@@ -38,7 +38,7 @@ export function removeClassic(context: ClassicContext): LoadBalancerStep {
       actions: [first, ...more],
     };
   const identity = { clusterTag: owner.clusterTag, allow };
-  const groups = planRemovedGroups({ owner, identity, groupIds }, state.vpc);
+  const groups = planGroupRemoval({ owner, identity, groupIds }, state.vpc);
   if (groups.kind === "refused") return groups;
   if (groups.kind === "act")
     return {

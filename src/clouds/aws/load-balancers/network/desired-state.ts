@@ -53,7 +53,7 @@ export type NetworkDesiredStateResult =
   | { readonly kind: "refused"; readonly issue: Issue };
 
 /** Reads the desired state of a network load balancer from a Service. */
-export function readNetwork(service: Service, settings: Settings): NetworkDesiredStateResult {
+export function readDesiredState(service: Service, settings: Settings): NetworkDesiredStateResult {
   const configuration = getConfiguration(settings);
   const annotationsRead = readAnnotations("network", service.metadata.annotations);
   if (annotationsRead.kind === "refused") return annotationsRead;

@@ -8,7 +8,7 @@ import { type Families, listAllClients } from "#clouds/aws/load-balancers/networ
 import { findSharedGroupId, planSharedGroup } from "#clouds/aws/load-balancers/network/shared-group.ts";
 import { isAllowed, isOwned } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Opening, PlanResult } from "#clouds/aws/load-balancers/types.ts";
-import { planFrontendGroup, planRemovedGroups } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
+import { planFrontendGroup, planGroupRemoval } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import { isIPv6Network } from "#core/cidr.ts";
 import { DEFAULT_CLUSTER_NAME } from "#core/contracts.ts";
 import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
@@ -130,7 +130,7 @@ export function planSecurityGroupRemoval(
   groupIds: readonly string[],
   { owner, state, settings }: NetworkContext,
 ): readonly LoadBalancerAction[] {
-  return getActions(planRemovedGroups({ owner, identity: getIdentity(settings), groupIds }, state.vpc));
+  return getActions(planGroupRemoval({ owner, identity: getIdentity(settings), groupIds }, state.vpc));
 }
 
 /**

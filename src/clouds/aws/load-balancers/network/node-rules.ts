@@ -80,7 +80,7 @@ export function spreadRules(
 }
 
 /** Removes all rules of a load balancer. */
-export function removeRules(
+export function planRuleRemoval(
   context: LoadBalancerContext,
   ownPorts: readonly number[],
 ): PlanResult<readonly Issue[]> {

@@ -10,9 +10,9 @@ import {
   isOwnBalancer,
   type NetworkContext,
 } from "#clouds/aws/load-balancers/network/context.ts";
-import { listOwnPorts, readNetwork } from "#clouds/aws/load-balancers/network/desired-state.ts";
+import { listOwnPorts, readDesiredState } from "#clouds/aws/load-balancers/network/desired-state.ts";
 import { listOwnGroups, planFrontendGroups } from "#clouds/aws/load-balancers/network/groups.ts";
-import { planRules, removeRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
+import { planRuleRemoval, planRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
 import { placeBalancer } from "#clouds/aws/load-balancers/network/subnets.ts";
 import {
   getTargetGroupArn,
@@ -24,7 +24,7 @@ import { chooseTargets, getTargetRules } from "#clouds/aws/load-balancers/networ
 import { isNameForeign } from "#clouds/aws/load-balancers/ownership.ts";
 import { checkNodeLabels } from "#clouds/aws/load-balancers/select-target.ts";
 import type { PlanResult } from "#clouds/aws/load-balancers/types.ts";
-import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
+import { planGroupRemoval } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import type {
   Issue,
   LoadBalancerAction,
@@ -39,12 +39,13 @@ export function planNetwork(
   balancerContext: LoadBalancerContext,
 ): LoadBalancerStep {
   if (!question.wanted) return planRemoval(balancerContext, question.service);
-  const read = readNetwork(question.service, balancerContext.settings);
+  const read = readDesiredState(question.service, balancerContext.settings);
   if (read.kind === "refused") return read;
   const context: NetworkContext = { ...balancerContext, desired: read.desired };
   const labelIssue = checkNodeLabels(question.nodes, read.desired.annotations["target-node-labels"]);
   if (labelIssue !== undefined) return { kind: "refused", issue: labelIssue };
   const balancer = balancerContext.state.network;
+  // Load balancers of both types may have the name.
   if (isNameForeign(balancerContext.state, balancerContext.owner, balancerContext.configuration))
     return { kind: "refused", issue: buildNameTakenIssue(context) };
   if (balancer === undefined) return planCreation(question, context);
@@ -68,8 +69,7 @@ function planCreation(question: LoadBalancerQuestion, context: NetworkContext): 
     families: placement.families,
     sharedSecurityGroupId: groups.sharedId,
   };
-  // While a security group does not exist yet, this step does not create the load balancer: nodes need no
-  // rules, because it sends no traffic.
+  // Until its security groups exist, the load balancer is not created, so nodes need no rules yet.
   const rules = groups.ids === undefined ? NO_RULES : planRules(targets.ids, trafficSource, resolved);
   if (rules.kind === "refused") return rules;
   const matched = matchPorts(resolved);
@@ -85,16 +85,16 @@ const NO_RULES: PlanResult<readonly Issue[]> = { kind: "ready", value: [] };
 
 /**
  * Removes everything that only this Service uses: the load balancer, then its target groups, rules on nodes,
- * and groups. Shared resources stay until the audit finds them unused.
+ * and security groups. Shared resources stay until the audit finds them unused.
  */
 function planRemoval(context: LoadBalancerContext, service: Service): LoadBalancerStep {
   const { state, name, owner, configuration } = context;
-  // The uid belongs to another owner: no name derived from it is ours to read.
+  // Another owner has the name that is derived from this uid. So nothing found by such a name is deleted.
   if (isNameForeign(state, owner, configuration)) return NOTHING_LEFT;
   const balancer = isOwnBalancer(context) ? state.network?.loadBalancer : undefined;
   if (state.network?.attributes?.["deletion_protection.enabled"] === "true" && balancer !== undefined)
     return { kind: "refused", issue: buildProtectedIssue(balancer.LoadBalancerArn) };
-  const rules = removeRules(context, listOwnPorts(service));
+  const rules = planRuleRemoval(context, listOwnPorts(service));
   const actions: LoadBalancerAction[] = [
     ...(balancer === undefined
       ? []
@@ -106,7 +106,7 @@ function planRemoval(context: LoadBalancerContext, service: Service): LoadBalanc
     ),
     ...getActions(rules),
   ];
-  const groups = planRemovedGroups(
+  const groups = planGroupRemoval(
     { owner, identity: getIdentity(context.settings), groupIds: listOwnGroups(context) },
     state.vpc,
   );

@@ -11,7 +11,7 @@ import { planUnusedRules } from "#clouds/aws/load-balancers/orphans/unused-rules
 import { isOwned, SERVICE_TAG } from "#clouds/aws/load-balancers/ownership.ts";
 import type { AwsLoadBalancerState, Pairs } from "#clouds/aws/load-balancers/state.ts";
 import { toTagList } from "#clouds/aws/load-balancers/tags.ts";
-import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
+import { planGroupRemoval } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import { splitIntoChunks } from "#core/chunks.ts";
 import { DEFAULT_CLUSTER_NAME } from "#core/contracts.ts";
 import type { Holding } from "#core/service/holdings.ts";
@@ -114,7 +114,7 @@ function removeGroups(
     .flatMap(({ group }) => group.GroupId ?? []);
   const removed =
     context &&
-    planRemovedGroups({ owner: context.owner, identity: getIdentity(settings), groupIds }, state.vpc);
+    planGroupRemoval({ owner: context.owner, identity: getIdentity(settings), groupIds }, state.vpc);
   if (removed?.kind !== "act") return { kind: "settled", ingress: [], warnings: [] };
   const because = {
     code: "DeletingSecurityGroups",

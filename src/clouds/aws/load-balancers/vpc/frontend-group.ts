@@ -90,7 +90,7 @@ const NAME_PREFIX = "k8s-";
  * annotation may have attached it. AWS refuses to delete a group in use, which is retried. A group that a
  * foreign group's rule names could never be deleted; the audit of orphans reports it.
  */
-export const planRemovedGroups: PlanRemovedGroups = ({ owner, identity, groupIds }, vpc) => {
+export const planGroupRemoval: PlanRemovedGroups = ({ owner, identity, groupIds }, vpc) => {
   const heldIds = listHeldGroups(vpc, identity);
   const removable = vpc.groups.filter(
     ({ group, tags }) =>

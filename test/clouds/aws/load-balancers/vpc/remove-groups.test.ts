@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { planRemovedGroups } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
+import { planGroupRemoval } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
 import {
   ALLOW_NOTHING,
   buildGroup,
@@ -24,7 +24,7 @@ test("of the named groups, only those with our tag and name are deleted", () => 
   ];
   const groupIds = ["sg-1", "sg-2", "sg-theirs", "sg-shared", "sg-nodes", "sg-gone"];
   const { vpc, last } = converge(
-    (state) => planRemovedGroups({ owner: OWNER, identity: IDENTITY, groupIds }, state),
+    (state) => planGroupRemoval({ owner: OWNER, identity: IDENTITY, groupIds }, state),
     buildVpc({ groups }),
   );
   expect(vpc.groups.map(({ group }) => group.GroupId)).toEqual([
@@ -44,7 +44,7 @@ test("a group that a foreign group's rule names stays, and delays no other delet
     buildGroup("sg-nodes", { tags: OURS, ingress: [buildRule("-1", [0, 0], "sg-2")] }),
   ];
   const { vpc, last } = converge(
-    (state) => planRemovedGroups({ owner: OWNER, identity: IDENTITY, groupIds: ["sg-1", "sg-2"] }, state),
+    (state) => planGroupRemoval({ owner: OWNER, identity: IDENTITY, groupIds: ["sg-1", "sg-2"] }, state),
     buildVpc({ groups }),
   );
   expect(vpc.groups.map(({ group }) => group.GroupId)).toEqual(["sg-1", "sg-unproven", "sg-nodes"]);

@@ -1,25 +1,25 @@
 import type { ClusterStatus } from "#relay/cluster-relay.ts";
 import type { InvocationLimiterStatus } from "#relay/delivery/create-invocation-limiter.ts";
 
-/** Why a cluster cannot be followed as configured. It names files and keys, never their contents. */
-export interface ConfigurationFault {
+/** Why a cluster is not followed, or not as configured. It names files and keys, never their contents. */
+export interface NotFollowedReason {
   readonly code: string;
   readonly message: string;
 }
 
 /** The state of a cluster, followed or not. */
-export interface FollowedCluster extends ClusterStatus {
+export interface ClusterState extends ClusterStatus {
   /**
    * What is wrong with the current configuration. The relay continues with the previous one, if there was
    * one.
    */
-  readonly configurationFault: ConfigurationFault | undefined;
-  /** Nodes that the last sweep found overdue, in a process that sweeps the cluster as well. */
+  readonly configurationFault: NotFollowedReason | undefined;
+  /** Nodes and Services that the last sweep found overdue, in a process that sweeps the cluster as well. */
   readonly overdue?: number | undefined;
 }
 
 /** Creates the state of a cluster that cannot be followed and of which nothing else is known. */
-export function createUnfollowedCluster(name: string, fault: ConfigurationFault): FollowedCluster {
+export function createUnfollowedState(name: string, fault: NotFollowedReason): ClusterState {
   return { ...NOTHING, name, ready: false, failure: fault, configurationFault: fault };
 }
 
@@ -34,12 +34,13 @@ const NOTHING = {
 } as const;
 
 /**
- * Adds to the state of clusters what only the invocation limiter knows: whose invocations are slow or fail.
+ * Returns a function that marks the clusters whose invocations are slow or fail, which only the invocation limiter
+ * knows.
  */
-export function addSlowedClusters(
-  status: () => readonly FollowedCluster[],
+export function markSlowedClusters(
+  status: () => readonly ClusterState[],
   limiter: () => Pick<InvocationLimiterStatus, "slowedClusters">,
-): () => readonly FollowedCluster[] {
+): () => readonly ClusterState[] {
   return () => {
     const slowed = new Set(limiter().slowedClusters);
     if (slowed.size === 0) return status();
