@@ -90,7 +90,7 @@ const KUBE_PROXY_PORT = 10_256;
 function parseExposure(object: unknown): Exposure | undefined {
   const service = Service.safeParse(object).data;
   if (service === undefined) return undefined;
-  const { ports = [], type, externalTrafficPolicy, healthCheckNodePort } = service.spec;
+  const { ports = [], type } = service.spec;
   const said = (key: keyof typeof ANNOTATIONS) => readAnnotation(service, key);
   if (type === "NodePort")
     return {
@@ -101,8 +101,24 @@ function parseExposure(object: unknown): Exposure | undefined {
   return {
     ...{ kind: "LoadBalancer", ...said("type"), ...said("network"), ...said("loadBalancerID") },
     ports: ports.flatMap(({ protocol, port }) => parsePort(protocol, port)),
-    healthPort: (externalTrafficPolicy === "Local" ? healthCheckNodePort : 0) || KUBE_PROXY_PORT,
+    healthPort: selectHealthPort(service),
   };
+}
+
+/** The annotations that replace the health check of nodes by a node port of the Service. */
+const OVERRIDE_HEALTH_CHECK = "service.beta.kubernetes.io/do-loadbalancer-override-health-check";
+const HEALTH_CHECK_PORT = "service.beta.kubernetes.io/do-loadbalancer-healthcheck-port";
+
+/** Selects the port on nodes that the requested load balancer checks, as its own controller does. */
+function selectHealthPort({ metadata: { annotations = {} }, spec }: Service): number {
+  const { ports = [], externalTrafficPolicy, healthCheckNodePort } = spec;
+  if (annotations[OVERRIDE_HEALTH_CHECK] === undefined)
+    return (externalTrafficPolicy === "Local" ? healthCheckNodePort : 0) || KUBE_PROXY_PORT;
+  const checkedPort = annotations[HEALTH_CHECK_PORT] ?? "";
+  const checked = ports.find(
+    ({ protocol, port }) => protocol === "TCP" && (checkedPort === "" || String(port) === checkedPort),
+  );
+  return checked?.nodePort || KUBE_PROXY_PORT;
 }
 
 /** Longer than any valid annotation value, and than a UUID. */

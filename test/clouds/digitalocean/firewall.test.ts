@@ -85,6 +85,7 @@ describe("the firewall of the droplets", () => {
 
   test("allows health checks from the cluster's own load balancers only", async () => {
     const own = world.fake.addLoadBalancer({ tags: ["k8s:7b1c"] });
+    own.health_check.port = 10_256;
     const others = world.fake.addLoadBalancer({ tags: ["k8s:other"] });
     const nobodys = world.fake.addLoadBalancer({});
     const naming = (name: string, id: string) =>

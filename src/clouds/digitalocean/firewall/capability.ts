@@ -19,6 +19,7 @@ import {
   FirewallQuestion,
   type FirewallRule,
   type FirewallState,
+  type KnownLoadBalancer,
   UPDATE,
 } from "#core/digitalocean/firewall/state.ts";
 
@@ -53,27 +54,35 @@ async function observe(
   if (!success) return buildInvalid("the question is not about firewalls");
   const firewalls = await listFirewalls(data.name, api, callContext);
   if (firewalls.kind === "fault") return toFailure(firewalls.fault);
-  const loadBalancers = await selectOwnLoadBalancerIds(data.loadBalancers, owner, api, callContext);
+  const loadBalancers = await selectOwnLoadBalancers(data.loadBalancers, owner, api, callContext);
   if (loadBalancers.kind === "fault") return toFailure(loadBalancers.fault);
   const state: FirewallState = { firewalls: [...firewalls.value], loadBalancers: [...loadBalancers.value] };
   return { kind: "observed", state };
 }
 
 /** An annotation may name a foreign load balancer, or one that does not exist. */
-async function selectOwnLoadBalancerIds(
+async function selectOwnLoadBalancers(
   ids: readonly string[],
   owner: Owner,
   api: Api,
   callContext: CallContext,
-): Promise<Outcome<readonly string[]>> {
+): Promise<Outcome<readonly KnownLoadBalancer[]>> {
   if (ids.length === 0) return ok([]);
   const list = await listLoadBalancers(api, callContext);
   if (list.kind === "fault") return list;
   const ownBalancers = list.value.filter(
     (balancer) => isInPlace(balancer, owner) && (owner.clusterID === undefined || isTagged(balancer, owner)),
   );
-  const ownIds = new Set(ownBalancers.map(({ id }) => id));
-  return ok(ids.filter((id) => ownIds.has(id)));
+  return ok(
+    ownBalancers
+      .filter(({ id }) => ids.includes(id))
+      .map(({ id, type, network, health_check: { port: healthPort } }) => ({
+        id,
+        type,
+        network,
+        healthPort,
+      })),
+  );
 }
 
 async function perform(

@@ -128,7 +128,7 @@ function decideFirewall(
     return retry(reference, trouble.because, AUDIT_SECONDS, [
       buildClusterEvent("SyncFirewallFailed", trouble.code, {}),
     ]);
-  const { inbound, complaints } = buildDesiredRules(services, settings, new Set(state.loadBalancers));
+  const { inbound, complaints } = buildDesiredRules(services, settings, state.loadBalancers);
   // A Service missing from the list is not proven to be gone: its ports stay open.
   const kept = isComplete(services.length, context)
     ? inbound
@@ -157,7 +157,7 @@ function isTooOpen(state: FirewallState, context: Pick<DecisionContext, "related
   const settings = parseFirewallSettings(context.settings);
   const services = selectServices(context.related);
   if (settings === undefined || services === undefined) return false;
-  const { inbound } = buildDesiredRules(services, settings, new Set(state.loadBalancers));
+  const { inbound } = buildDesiredRules(services, settings, state.loadBalancers);
   const wanted = new Set(inbound.map(formatCanonicalJson));
   return state.firewalls.some((there) =>
     normalizeRules(there.inbound).some((rule) => !wanted.has(formatCanonicalJson(rule))),

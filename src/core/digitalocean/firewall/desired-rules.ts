@@ -4,11 +4,16 @@ import {
   type Exposure,
   type Port,
 } from "#core/digitalocean/exposed-service.ts";
-import { EVERYWHERE, type FirewallRule, normalizeRules } from "#core/digitalocean/firewall/state.ts";
+import {
+  EVERYWHERE,
+  type FirewallRule,
+  type KnownLoadBalancer,
+  normalizeRules,
+} from "#core/digitalocean/firewall/state.ts";
 import type { FirewallSettings } from "#core/digitalocean/firewall/watch.ts";
 import { parseGoBoolean } from "#core/flags.ts";
 
-/** An annotation of a Service with an invalid value. Its ports are those without the annotation. */
+/** An annotation of a Service with an invalid value. Its ports are those of the load balancer that exists. */
 export interface InvalidAnnotation {
   readonly service: ExposedService;
   readonly field: string;
@@ -25,7 +30,7 @@ export interface DesiredRules {
 export function buildDesiredRules(
   services: readonly ExposedService[],
   { defaultLoadBalancerType }: FirewallSettings,
-  known: ReadonlySet<string>,
+  known: readonly KnownLoadBalancer[],
 ): DesiredRules {
   const each = services.map((service) => {
     const { exposes } = service;
@@ -62,26 +67,44 @@ function buildNodePortRules(
   return { inbound, complaints: [{ service, field: ANNOTATIONS.managed, code: "ManagedInvalid" }] };
 }
 
+/** The traffic is that of the load balancer that exists, or of the requested one before that. */
 function buildLoadBalancerRules(
   service: ExposedService,
   exposes: Extract<Exposure, { readonly kind: "LoadBalancer" }>,
   defaultType: string,
-  known: ReadonlySet<string>,
+  known: readonly KnownLoadBalancer[],
 ): DesiredRules {
-  const { type = defaultType, network = "EXTERNAL", loadBalancerID = "", ports, healthPort } = exposes;
-  const leftOut = (field: string, code: InvalidAnnotation["code"]): DesiredRules => ({
-    inbound: [],
-    complaints: [{ service, field, code }],
+  const { type = defaultType, network = "EXTERNAL", loadBalancerID, ports, healthPort } = exposes;
+  const existing = known.find(({ id }) => id === loadBalancerID);
+  const complaints = checkAnnotations(service, type, network);
+  if (!isForwarder(existing ?? { type, network })) return { inbound: [], complaints };
+  // Until the load balancer has the requested health check, the nodes still answer the earlier one.
+  const healthPorts = new Set([healthPort, ...(existing === undefined ? [] : [existing.healthPort])]);
+  const checks = [...healthPorts].map((port): FirewallRule => {
+    const rule = allowFromAnywhere({ protocol: "tcp", port });
+    return existing === undefined ? rule : { ...rule, addresses: [], loadBalancers: [existing.id] };
   });
-  if (type !== "REGIONAL" && type !== "REGIONAL_NETWORK") return leftOut(ANNOTATIONS.type, "TypeInvalid");
-  if (network !== "EXTERNAL" && network !== "INTERNAL") return leftOut(ANNOTATIONS.network, "NetworkInvalid");
-  // Other kinds of load balancers send from their own address, within the machines' network.
-  if (type === "REGIONAL" || network === "INTERNAL") return NOTHING;
-  const health: Port = { protocol: "tcp", port: healthPort };
-  const check: FirewallRule = known.has(loadBalancerID)
-    ? { ...allowFromAnywhere(health), addresses: [], loadBalancers: [loadBalancerID] }
-    : allowFromAnywhere(health);
-  return { inbound: [...ports.map(allowFromAnywhere), check], complaints: [] };
+  return { inbound: [...ports.map(allowFromAnywhere), ...checks], complaints };
+}
+
+function checkAnnotations(
+  service: ExposedService,
+  type: string,
+  network: string,
+): readonly InvalidAnnotation[] {
+  if (type !== "REGIONAL" && type !== "REGIONAL_NETWORK")
+    return [{ service, field: ANNOTATIONS.type, code: "TypeInvalid" }];
+  if (network !== "EXTERNAL" && network !== "INTERNAL")
+    return [{ service, field: ANNOTATIONS.network, code: "NetworkInvalid" }];
+  return [];
+}
+
+/**
+ * Returns whether a load balancer forwards packets with the clients' addresses. Other kinds send from their own
+ * address, within the machines' network.
+ */
+function isForwarder({ type, network }: Pick<KnownLoadBalancer, "type" | "network">): boolean {
+  return type === "REGIONAL_NETWORK" && network === "EXTERNAL";
 }
 
 function allowFromAnywhere({ protocol, port }: Port): FirewallRule {

@@ -32,12 +32,22 @@ export const Firewall = z.object({
 });
 export type Firewall = z.output<typeof Firewall>;
 
+/** A load balancer that exists. Its type and its network never change, whatever its Service says later. */
+export const KnownLoadBalancer = z.object({
+  id: z.string(),
+  type: z.string(),
+  network: z.string(),
+  /** The port on the machines that it checks. */
+  healthPort: z.int(),
+});
+export type KnownLoadBalancer = z.output<typeof KnownLoadBalancer>;
+
 /** The observation of the capability. */
 export const FirewallState = z.object({
   /** The firewalls with the requested name. */
   firewalls: z.array(Firewall),
   /** The requested load balancers that exist and are not known to belong to another owner. */
-  loadBalancers: z.array(z.string()),
+  loadBalancers: z.array(KnownLoadBalancer),
 });
 export type FirewallState = z.output<typeof FirewallState>;
 

@@ -18,6 +18,7 @@ import {
   CLUSTER,
   carryOut,
   decide,
+  KNOWN,
   NAME,
   open,
   SETTINGS,
@@ -75,7 +76,7 @@ describe("the firewall of a cluster", () => {
     });
     const there = buildFirewall({ inbound: [open(443), open(10256)] });
     const { actions } = carryOut(
-      buildObserved({ firewalls: [there], loadBalancers: [BALANCER] }),
+      buildObserved({ firewalls: [there], loadBalancers: [KNOWN] }),
       buildContext([service]),
     );
     expect(actions).toMatchObject([{ parameters: { inbound: [buildRule(10256, BALANCER), open(443)] } }]);

@@ -10,20 +10,22 @@ import {
   buildNodePortService,
   buildRawService,
   buildRule,
+  KNOWN,
   open,
   SETTINGS,
 } from "#test/core/digitalocean/firewall/world.ts";
 
-function rulesOf(services: readonly unknown[], cloud: Record<string, unknown> = {}, known = [BALANCER]) {
+function rulesOf(services: readonly unknown[], cloud: Record<string, unknown> = {}, known = [KNOWN]) {
   const { related } = buildContext(services);
   const settings = parseFirewallSettings({ cloud: { ...SETTINGS.cloud, ...cloud } });
   if (settings === undefined) throw new Error("no firewall is configured");
-  const { inbound, complaints } = buildDesiredRules(selectServices(related) ?? [], settings, new Set(known));
+  const { inbound, complaints } = buildDesiredRules(selectServices(related) ?? [], settings, known);
   return { inbound, complaints: complaints.map(({ service, code }) => `${service.name}: ${code}`) };
 }
 
 const managed = (text: string) => ({ annotations: { [ANNOTATIONS.managed]: text } });
 const idOf = (id: string) => ({ annotations: { [ANNOTATIONS.loadBalancerID]: id } });
+const PREFIX = "service.beta.kubernetes.io/do-loadbalancer-";
 const typed = (text: string) => ({ annotations: { [ANNOTATIONS.type]: text } });
 
 describe("the rules for Services", () => {
@@ -71,12 +73,43 @@ describe("the rules for Services", () => {
           ...{ externalTrafficPolicy: "Local", healthCheckNodePort: 31111 },
         }),
       ],
-      [buildRule(31111, BALANCER), open(443)],
+      [buildRule(10256, BALANCER), buildRule(31111, BALANCER), open(443)],
     ],
     [
       "use the default health check port until one is allocated",
       [buildBalancedService("web", [443], { ...idOf(BALANCER), externalTrafficPolicy: "Local" })],
       [buildRule(10256, BALANCER), open(443)],
+    ],
+    [
+      "use the first TCP node port if the annotation overrides the health check",
+      [
+        buildRawService("web", {
+          type: "LoadBalancer",
+          ports: [
+            { port: 53, nodePort: 30053, protocol: "UDP" },
+            { port: 443, nodePort: 30443, protocol: "TCP" },
+          ],
+          annotations: { [`${PREFIX}override-health-check`]: "" },
+        }),
+      ],
+      [open(30443), open(443), open(53, "udp")],
+    ],
+    [
+      "use the node port of the named port if the annotation overrides the health check",
+      [
+        buildRawService("web", {
+          type: "LoadBalancer",
+          ports: [
+            { port: 80, nodePort: 30080, protocol: "TCP" },
+            { port: 443, nodePort: 30443, protocol: "TCP" },
+          ],
+          annotations: {
+            [`${PREFIX}override-health-check`]: "",
+            [`${PREFIX}healthcheck-port`]: "443",
+          },
+        }),
+      ],
+      [open(30443), open(443), open(80)],
     ],
     ["are empty for a REGIONAL load balancer", [buildBalancedService("web", [443], typed("REGIONAL"))], []],
     [
@@ -119,6 +152,39 @@ describe("the rules for Services", () => {
   test("a load balancer ID that is not proven to be the cluster's admits no traffic", () => {
     expect(rulesOf([buildBalancedService("web", [443], idOf(BALANCER))], {}, []).inbound).toEqual([
       open(10256),
+      open(443),
+    ]);
+  });
+
+  test.each([
+    ["type", "REGIONAL-NETWORK", ["web: TypeInvalid"]],
+    ["type", "REGIONAL", []],
+    ["network", "EXTERN", ["web: NetworkInvalid"]],
+    ["network", "INTERNAL", []],
+  ] as const)(
+    "an existing load balancer keeps its ports if %s is %s, which cannot change it",
+    (key, value, told) => {
+      const annotations = { ...idOf(BALANCER).annotations, [ANNOTATIONS[key]]: value };
+      expect(rulesOf([buildBalancedService("web", [443], { annotations })])).toEqual({
+        inbound: [buildRule(10256, BALANCER), open(443)],
+        complaints: told,
+      });
+    },
+  );
+
+  test("an existing internal load balancer has no ports, whatever its Service requests now", () => {
+    const internal = { ...KNOWN, network: "INTERNAL" };
+    expect(rulesOf([buildBalancedService("web", [443], idOf(BALANCER))], {}, [internal]).inbound).toEqual([]);
+  });
+
+  test("a health check that changes is admitted at both ports", () => {
+    const service = buildBalancedService("web", [443], {
+      ...idOf(BALANCER),
+      ...{ externalTrafficPolicy: "Local", healthCheckNodePort: 31111 },
+    });
+    expect(rulesOf([service]).inbound).toEqual([
+      buildRule(10256, BALANCER),
+      buildRule(31111, BALANCER),
       open(443),
     ]);
   });

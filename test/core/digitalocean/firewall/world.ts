@@ -8,6 +8,7 @@ import {
   type Firewall,
   type FirewallRule,
   type FirewallState,
+  type KnownLoadBalancer,
   OUTBOUND,
 } from "#core/digitalocean/firewall/state.ts";
 import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
@@ -15,6 +16,11 @@ import { DEFAULT_SETTINGS, type Settings } from "#core/settings.ts";
 export const NAME = "k8s-public";
 export const TAG = "k8s-workers";
 export const BALANCER = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
+
+/** The network load balancer of that ID. */
+export const KNOWN: KnownLoadBalancer = {
+  ...{ id: BALANCER, type: "REGIONAL_NETWORK", network: "EXTERNAL", healthPort: 10_256 },
+};
 
 export const SETTINGS: Settings = {
   ...DEFAULT_SETTINGS,
