@@ -21,7 +21,7 @@ export interface UsedCertificate {
  */
 export function selectCertificate(
   { service, annotations }: ServiceReading,
-  certificates: readonly Certificate[],
+  certificates: readonly Certificate[] | undefined,
   current: LoadBalancer | undefined,
   allowed: readonly string[],
 ): Built<UsedCertificate> {
@@ -39,7 +39,11 @@ export function selectCertificate(
       ? { kind: "built", value: { id, isRenewed } }
       : rejectCertificate(suffix, `${id} (${name}) is not among cloud.allow.certificates`);
   const currentId = getCertificateId(current);
-  const id = annotations["certificate-id"];
+  const { "certificate-id": id, "certificate-name": name } = annotations;
+  if (id === undefined && name === undefined)
+    return { kind: "built", value: { id: undefined, isRenewed: false } };
+  if (certificates === undefined)
+    return rejectCertificate(id === undefined ? "certificate-name" : "certificate-id", UNREADABLE);
   if (id !== undefined) {
     const annotated = certificates.find((each) => each.id === id);
     const currentCertificate =
@@ -52,8 +56,6 @@ export function selectCertificate(
       ? rejectCertificate("certificate-id", "no certificate of the account has it")
       : use("certificate-id", annotated);
   }
-  const name = annotations["certificate-name"];
-  if (name === undefined) return { kind: "built", value: { id: undefined, isRenewed: false } };
   const candidates = certificates.filter((each) => each.name === name);
   const [first, second] = candidates;
   if (first === undefined)
@@ -66,6 +68,8 @@ export function selectCertificate(
       )
     : use("certificate-name", chosen);
 }
+
+const UNREADABLE = "the token may not read certificates: give it the scope certificate:read";
 
 /** Returns the first certificate that a load balancer uses. */
 export function getCertificateId(balancer: LoadBalancer | undefined): string | undefined {

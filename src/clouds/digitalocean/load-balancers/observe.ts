@@ -154,10 +154,12 @@ function selectCertificates(
   service: Service,
   balancers: readonly LoadBalancer[],
   certificates: Certificates,
-): Outcome<readonly Certificate[]> {
+): Outcome<readonly Certificate[] | undefined> {
   const found = new Map<string, Certificate>();
   for (const key of listCertificateKeys(service, balancers)) {
     const answer = certificates.get(key) ?? ok([]);
+    // The Service is rejected for that, and its targets still follow the nodes.
+    if (answer.kind === "fault" && answer.fault.code === "Denied") return ok(undefined);
     if (answer.kind === "fault") return answer;
     for (const certificate of answer.value) found.set(certificate.id, certificate);
   }

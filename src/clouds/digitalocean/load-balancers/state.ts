@@ -29,8 +29,11 @@ export interface DigitalOceanState {
    */
   readonly balancers: readonly LoadBalancer[];
   readonly targets: readonly TargetDroplet[];
-  /** The existing certificates of those that annotations and the load balancer name. */
-  readonly certificates: readonly Certificate[];
+  /**
+   * The existing certificates of those that annotations and the load balancer name; undefined if the token may not
+   * read certificates.
+   */
+  readonly certificates: readonly Certificate[] | undefined;
   /** The body of a replacement in this round; it is not sent twice, because the result would be equal. */
   readonly sent?: string | undefined;
 }

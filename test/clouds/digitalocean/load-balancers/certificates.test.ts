@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { digitalOceanLoadBalancerModel as model } from "#clouds/digitalocean/load-balancers/model.ts";
 import type { FakeCertificate } from "#emulators/digitalocean/certificates.ts";
+import { buildCall } from "#test/clouds/builders.ts";
 import {
   buildNodes,
   buildService,
@@ -23,6 +25,29 @@ const used = () =>
   [...world.fake.loadBalancers.values()].flatMap(({ forwarding_rules: rules }) =>
     rules.filter(({ entry_protocol: entry }) => entry === "https").map((rule) => rule.certificate_id),
   );
+
+test("a token that may not read certificates rejects the Service, and its droplets still follow the nodes", async () => {
+  const droplets = [world.fake.add(), world.fake.add()];
+  world.fake.addCertificate({ id: FIRST, name: "web" });
+  const settings = buildSettings({ allow: { certificates: ["*"] } });
+  const asked = buildService({ annotations: { type: "REGIONAL", "certificate-id": FIRST } });
+  const made = await converge(world.cloud(), settings, asked, { nodes: buildNodes(droplets.slice(0, 1)) });
+  world.pass(20_000);
+  world.fake.fault = ({ path }) =>
+    path.startsWith("/v2/certificates")
+      ? { status: 403, body: JSON.stringify({ id: "forbidden", message: "missing scope" }) }
+      : undefined;
+  const nodes = buildNodes(droplets);
+  const { last } = await converge(world.cloud(), settings, made.service, { nodes });
+  expect(last).toMatchObject({ kind: "refused", issue: { code: "CertificateNotUsable" } });
+  const question = { service: made.service, wanted: true, nodes, onlyTargets: true } as const;
+  const answers = await world.cloud().capabilities?.["loadBalancers"]?.observe([question], buildCall());
+  const [answer] = answers?.answers ?? [];
+  if (answer?.kind !== "observed") throw new Error(JSON.stringify(answer));
+  expect(model.followNodes?.(question, answer.state, settings)).toMatchObject([
+    { action: "AddDroplets", parameters: { dropletIds: [droplets[1]?.id.toString()] } },
+  ]);
+});
 
 describe("a certificate by annotation", () => {
   const rows = [
