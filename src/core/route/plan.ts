@@ -101,15 +101,22 @@ function parseTable({ id, size, networks, routes }: RouteTable): Table {
   };
 }
 
-/** If several nodes claim a network, the current target of its route owns it, or else the first by name. */
+/**
+ * If several nodes claim a network, the current target of its route owns it, or else the first by name of those with a
+ * live instance.
+ */
 function selectOwners(
   { desired, state }: PlanInputs,
   tables: readonly Table[],
 ): ReadonlyMap<string, string | undefined> {
   const leadsTo = (cidr: string, name: string): boolean =>
     tables.some(({ routes }) => isTo(routes.get(cidr), state.machines[name]));
+  const isReady = (name: string): boolean => state.machines[name]?.kind === "ready";
   return new Map(
-    [...desired.claims].map(([cidr, names]) => [cidr, names.find((name) => leadsTo(cidr, name)) ?? names[0]]),
+    [...desired.claims].map(([cidr, names]) => [
+      cidr,
+      names.find((name) => leadsTo(cidr, name)) ?? names.find(isReady) ?? names[0],
+    ]),
   );
 }
 

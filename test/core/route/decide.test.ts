@@ -315,6 +315,13 @@ describe("a node", () => {
     expect(keys).toEqual(["condition a"]);
   });
 
+  test("gets its network if a node with an earlier name claims it and has no instance", () => {
+    const nodes = [buildRawNode("a", "100.64.1.0/24"), buildRawNode("b", "100.64.1.0/24")];
+    const missing = { a: { kind: "missing", message: "terminated" } } as const;
+    const { keys } = carryOut(buildState([buildTable([])], nodes, missing), nodes);
+    expect(keys).toContain("create rtb-1 100.64.1.0/24");
+  });
+
   test.each<[string, RawNode, Parameters<typeof buildState>[2], readonly string[]]>([
     ["without a network and without routes stays unchanged", buildRawNode("b"), {}, []],
     [

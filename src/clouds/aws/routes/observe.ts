@@ -6,6 +6,7 @@ import {
   describeInstances,
   type FoundInstance,
   isLive,
+  type Listing,
 } from "#clouds/aws/describe-instances.ts";
 import type { Fault, Outcome } from "#clouds/aws/errors.ts";
 import { parseInstanceId } from "#clouds/aws/locate-instance.ts";
@@ -90,7 +91,7 @@ interface InstanceQuery {
   readonly interfaces: ReadonlySet<string>;
   /** Names of nodes that may need a change. */
   readonly nodes: ReadonlySet<string>;
-  /** Whether a route leads to the instance of its node. */
+  /** Whether a route leads to the instance of its node, the only one that claims the network. */
   isSettled(
     cidr: string,
     target: FoundRoute["target"],
@@ -99,7 +100,16 @@ interface InstanceQuery {
 
 /** Selects the instances of which more than the id is needed. */
 function buildInstanceQuery(nodes: readonly NodeQuery[], tables: readonly FoundTable[]): InstanceQuery {
-  const desiredTargets = new Set(nodes.flatMap(({ id, cidrs }) => cidrs.map((cidr) => `${cidr} ${id}`)));
+  // Any node can name any instance. If several nodes claim a network, the owner of its route's target decides.
+  const claimants = Map.groupBy(
+    nodes.flatMap(({ id, cidrs }) => cidrs.map((cidr) => ({ cidr, id }))),
+    ({ cidr }) => cidr,
+  );
+  const desiredTargets = new Set(
+    [...claimants].flatMap(([cidr, [first, ...others]]) =>
+      others.length === 0 ? [`${cidr} ${first?.id}`] : [],
+    ),
+  );
   const isSettled: InstanceQuery["isSettled"] = (cidr, target): target is never =>
     target.kind === "instance" && desiredTargets.has(`${cidr} ${target.id}`);
   const correctRoutes = tables.map(
@@ -175,8 +185,9 @@ async function findMachines(
   const faults = new Map<string, Fault>();
   const describeBy = async (filter: string, ids: readonly string[]): Promise<void> => {
     const listing = await describeInstances(session, [{ Name: filter, Values: [...ids] }]);
-    if (listing.kind === "fault") for (const id of ids) faults.set(id, listing.fault);
-    else for (const each of listing.value.found) addInstance(each);
+    if (listing.kind === "ok") for (const each of listing.value.found) addInstance(each);
+    const fault = listing.kind === "fault" ? listing.fault : findGap(listing.value);
+    if (fault !== undefined) for (const id of ids) faults.set(id, fault);
   };
   const addInstance = (each: FoundInstance): void => {
     found.set(each.id, each);
@@ -191,6 +202,13 @@ async function findMachines(
     ),
   ]);
   return { get: (id) => found.get(id), getFault: (id) => (found.has(id) ? undefined : faults.get(id)) };
+}
+
+/** Returns why the absence of an instance in a listing proves nothing; undefined if it does. */
+function findGap({ unnamed, isWhole }: Listing): Fault | undefined {
+  if (isWhole && unnamed === 0) return undefined;
+  const message = isWhole ? "EC2 shows an instance without an id" : "EC2 shows more pages than are read";
+  return { code: "Unavailable", message: `DescribeInstances: ${message}` };
 }
 
 /**

@@ -142,6 +142,32 @@ describe("an observation of routes", () => {
     });
   });
 
+  test("does not take a route for the cluster's because a second node names its instance", async () => {
+    const theirs = instance(1, { Tags: [{ Key: "kubernetes.io/cluster/other", Value: "owned" }] });
+    const { stateOf } = world(
+      [[table("rtb-1", [routeTo(0)]), table("rtb-2", [routeTo(0, { InstanceId: idOf(1) })])]],
+      [instance(0), theirs],
+    );
+    const [own, forged] = question(2).nodes;
+    if (own === undefined || forged === undefined) throw new Error("two nodes are asked about");
+    const nodes = [own, { ...forged, cidrs: own.cidrs }];
+    expect(await stateOf({ ...question(0), nodes })).toMatchObject({
+      tables: [
+        { routes: [{ target: { kind: "machine", id: idOf(0) } }] },
+        { routes: [{ target: { kind: "foreign" } }] },
+      ],
+    });
+  });
+
+  test("does not count an instance as gone if EC2's answer is cut short", async () => {
+    const { stateOf, ec2 } = world([[table("rtb-1", [routeTo(7, { State: "blackhole" })])]]);
+    ec2.rubbish = { Reservations: [], NextToken: "more" };
+    expect(await stateOf(question(1))).toMatchObject({
+      tables: [{ routes: [{ target: { kind: "unknown", because: { code: "Unavailable" } } }] }],
+      machines: { n0: { kind: "unknown", because: { code: "Unavailable" } } },
+    });
+  });
+
   test("of 500 nodes reads only the instances that need work", async () => {
     const there = Array.from({ length: 498 }, (_, index) => routeTo(index));
     const { stateOf, ec2 } = world(
