@@ -2,7 +2,8 @@ import type { Right } from "#core/descriptor.ts";
 import { formatUser, IDENTITIES } from "#core/identities.ts";
 import { RIGHTS } from "#core/rights.ts";
 import type { ResourceRequest } from "#emulators/api-server/request-info.ts";
-import { Refusal } from "#emulators/api-server/status.ts";
+import { CERTIFICATE_SIGNING_REQUESTS, getApiGroup, getSubject } from "#emulators/api-server/resources.ts";
+import { createForbidden } from "#emulators/api-server/status.ts";
 import type { ControlPlaneUser } from "#emulators/harness/control-plane.ts";
 
 /** Throws the Refusal of Kubernetes's RBAC unless the user may do this. */
@@ -10,13 +11,11 @@ export function authorize(user: ControlPlaneUser, request: ResourceRequest): voi
   if (user.groups.includes("system:masters")) return;
   if (listRights(user).some((right) => isAllowed(right, request))) return;
   const { resource, name, namespace } = request;
-  const subject = name === undefined ? resource.name : `${resource.name} "${name}"`;
   const where = namespace === undefined ? "at the cluster scope" : `in the namespace "${namespace}"`;
-  throw new Refusal(
-    403,
-    "Forbidden",
-    `${subject} is forbidden: User "${user.name}" cannot ${request.verb} resource "${formatTarget(request)}" in API group "${getApiGroup(resource)}" ${where}`,
-    { details: { ...(name === undefined ? {} : { name }), kind: resource.name } },
+  throw createForbidden(
+    getSubject(resource),
+    name,
+    `User "${user.name}" cannot ${request.verb} resource "${formatTarget(request)}" in API group "${getApiGroup(resource)}" ${where}`,
   );
 }
 
@@ -28,11 +27,10 @@ export function authorizeSigner(user: ControlPlaneUser, name: string, signerName
       verb === "approve" && resource === "signers" && signer === signerName,
   );
   if (mayApprove) return;
-  throw new Refusal(
-    403,
-    "Forbidden",
-    `certificatesigningrequests.certificates.k8s.io "${name}" is forbidden: user not permitted to approve requests with signerName ${JSON.stringify(signerName)}`,
-    { details: { name, kind: "certificatesigningrequests" } },
+  throw createForbidden(
+    getSubject(CERTIFICATE_SIGNING_REQUESTS),
+    name,
+    `user not permitted to approve requests with signerName ${JSON.stringify(signerName)}`,
   );
 }
 
@@ -41,11 +39,10 @@ export function authorizeImpersonation(user: ControlPlaneUser, name: string): vo
   if (user.groups.includes("system:masters")) return;
   const may = listRights(user).some((right) => right.verb === "impersonate" && right.name === name);
   if (may) return;
-  throw new Refusal(
-    403,
-    "Forbidden",
-    `users "${name}" is forbidden: User "${user.name}" cannot impersonate resource "users" in API group "" at the cluster scope`,
-    { details: { name, kind: "users" } },
+  throw createForbidden(
+    { group: "", name: "users" },
+    name,
+    `User "${user.name}" cannot impersonate resource "users" in API group "" at the cluster scope`,
   );
 }
 
@@ -71,8 +68,4 @@ function isAllowed(right: Right, { verb, resource, subresource, namespace, name 
 
 function formatTarget({ resource, subresource }: ResourceRequest): string {
   return subresource === undefined ? resource.name : `${resource.name}/${subresource}`;
-}
-
-function getApiGroup({ apiVersion }: ResourceRequest["resource"]): string {
-  return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
 }

@@ -5,21 +5,26 @@ import { type Representation, selectRepresentation } from "#emulators/api-server
 import { authorize, authorizeImpersonation } from "#emulators/api-server/authorize.ts";
 import type { Behaviours } from "#emulators/api-server/behaviours.ts";
 import { findDiscoveryDocument, HEALTH_PATHS } from "#emulators/api-server/discovery.ts";
+import { noteMore, noteRequest, publishAnswer } from "#emulators/api-server/exchange.ts";
 import { getObject, listObjects, renderList } from "#emulators/api-server/read.ts";
 import { parseResourceRequest, type ResourceRequest } from "#emulators/api-server/request-info.ts";
+import { getApiGroup, RESOURCES } from "#emulators/api-server/resources.ts";
 import { answerSelfReview, isSelfReview } from "#emulators/api-server/self-reviews.ts";
 import {
   createMethodNotAllowed,
   createNoSuchResource,
   createUnauthorized,
+  createUnsupportedMediaType,
   Refusal,
 } from "#emulators/api-server/status.ts";
 import type { Store, Version } from "#emulators/api-server/store.ts";
 import { renderTable } from "#emulators/api-server/table.ts";
+import { checkQueryOptions } from "#emulators/api-server/validate-options.ts";
 import { createTooOldRefusal, type OpenWatch, openWatch, watchOptions } from "#emulators/api-server/watch.ts";
 import {
   createObject,
   deleteObject,
+  isPatchType,
   patchObject,
   updateObject,
   type WriteContext,
@@ -51,6 +56,11 @@ export async function handleRequest(
   request: ServerRequest,
   answer: ServerAnswer,
 ): Promise<void> {
+  noteRequest(answer, {
+    method: request.method ?? "GET",
+    path: request.url ?? "/",
+    contentType: request.headers["content-type"],
+  });
   try {
     await route(context, request, answer);
   } catch (error) {
@@ -65,13 +75,15 @@ async function route(context: HandlerContext, request: ServerRequest, answer: Se
   if (behaviours.delayMs > 0) await sleep(behaviours.delayMs);
   if (HEALTH_PATHS.has(url.pathname)) return send(answer, 200, "text/plain; charset=utf-8", "ok");
   const user = authenticate(context, request);
+  noteMore(answer, { user: user.name });
   const document = findDiscoveryDocument(url.pathname);
   if (document !== undefined) return send(answer, 200, "application/json", JSON.stringify(document));
   if (request.method === "POST" && isSelfReview(url.pathname)) {
-    const review = answerSelfReview(url.pathname, user, await readBody(request));
+    const review = answerSelfReview(url.pathname, user, await readBody(request, answer));
     return send(answer, 201, "application/json", JSON.stringify(review));
   }
-  if (!/^\/(api\/v1|apis\/[^/]+\/[^/]+)\//.test(url.pathname)) {
+  const [, apiVersion] = /^\/(?:api|apis)\/(v1|[^/]+\/[^/]+)\//.exec(url.pathname) ?? [];
+  if (!RESOURCES.some((resource) => resource.apiVersion === apiVersion)) {
     return send(answer, 404, "text/plain; charset=utf-8", "404 page not found\n");
   }
   const info = parseResourceRequest(request.method ?? "GET", url.pathname, url.searchParams);
@@ -136,9 +148,14 @@ async function perform(
   call: Call,
 ): Promise<{ readonly code: number; readonly body: string; readonly name?: string }> {
   const { store } = context;
-  const { info, url, request } = call;
+  const { info, url, request, answer } = call;
+  const contentType = (request.headers["content-type"] ?? "").split(";")[0]?.trim() ?? "";
+  if (info.verb === "patch" && !isPatchType(info.resource, contentType)) throw createUnsupportedMediaType();
   const shape = selectRepresentation(request.headers.accept, info.verb);
-  const body = info.verb === "get" || info.verb === "list" ? "" : await readBody(request);
+  const reads = info.verb === "get" || info.verb === "list";
+  const body = reads ? "" : await readBody(request, answer);
+  const hasOwnOptions = info.verb === "list" || (info.verb === "delete" && body !== "");
+  if (!hasOwnOptions) checkQueryOptions(info.verb, url.searchParams);
   const write = writeContext(context, call);
   switch (info.verb) {
     case "get":
@@ -149,17 +166,20 @@ async function perform(
       const created = createObject(write, info, body);
       return { code: 201, body: render(created, shape, context.now()), name: created.object.metadata.name };
     }
-    case "update":
-      return { code: 200, body: render(updateObject(write, info, body), shape, context.now()) };
+    case "update": {
+      const { version, isNew } = updateObject(write, info, body);
+      return { code: isNew ? 201 : 200, body: render(version, shape, context.now()) };
+    }
     case "patch": {
-      const contentType = (request.headers["content-type"] ?? "").split(";")[0]?.trim() ?? "";
-      return { code: 200, body: render(patchObject(write, info, contentType, body), shape, context.now()) };
+      const patched = patchObject(write, info, contentType, body);
+      noteMore(answer, { written: patched.json });
+      return { code: 200, body: render(patched, shape, context.now()) };
     }
     case "delete": {
-      const deletion = deleteObject(write, info, body);
-      if (deletion.kind === "kept")
-        return { code: 200, body: render(deletion.version, shape, context.now()) };
-      return { code: 200, body: formatDeletedStatus(info, deletion.uid) };
+      const { kind, version } = deleteObject(write, info, body);
+      if (kind === "kept" || info.resource.answersDeleted === true)
+        return { code: 200, body: render(version, shape, context.now()) };
+      return { code: 200, body: formatDeletedStatus(version) };
     }
     case "watch":
       throw new Error("a watch is served apart");
@@ -178,7 +198,10 @@ async function serveWatch(context: HandlerContext, { info, url, request, answer 
   (answer as { readonly flushHeaders?: () => void }).flushHeaders?.();
   const output: Writable = (answer as { readonly stream?: Writable }).stream ?? answer;
   const watch = openWatch(store, behaviours, options, {
-    write: (text) => output.write(text),
+    write: (text) => {
+      publishAnswer(answer, { line: text });
+      output.write(text);
+    },
     get pendingBytes() {
       return output.writableLength;
     },
@@ -224,13 +247,19 @@ function writeContext(context: HandlerContext, { url, request, user }: Call): Wr
 }
 
 function render(version: Version, shape: Representation, now: Date): string {
+  if (typeof shape === "object") throw shape.refusal;
   switch (shape) {
     case "object":
       return version.json;
     case "partial":
       return version.partial;
     case "table":
-      return renderTable([version], version.resource, {}, now);
+      return renderTable(
+        [version],
+        version.resource,
+        { resourceVersion: version.object.metadata.resourceVersion || undefined },
+        now,
+      );
     default:
       return shape satisfies never;
   }
@@ -243,13 +272,16 @@ function renderPage(
   shape: Representation,
 ): string {
   const page = listObjects(store, info, query);
+  if (typeof shape === "object") throw shape.refusal;
   if (shape !== "table") return renderList(page, info.resource, shape === "partial");
   const metadata = { resourceVersion: String(page.revision), continue: page.continue };
   return renderTable(page.versions, info.resource, metadata, now());
 }
 
-function formatDeletedStatus({ resource, name = "" }: ResourceRequest, uid: string): string {
-  const details = { name, kind: resource.name, uid };
+function formatDeletedStatus({ resource, object }: Version): string {
+  const { name, uid } = object.metadata;
+  const group = getApiGroup(resource);
+  const details = { name, ...(group === "" ? {} : { group }), kind: resource.name, uid };
   return JSON.stringify({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details });
 }
 
@@ -266,6 +298,7 @@ function send(
   body: string,
   headers: Readonly<Record<string, string>> = {},
 ): void {
+  publishAnswer(answer, { status: code, contentType, body });
   if (answer.destroyed) return;
   answer.writeHead(code, {
     ...headers,
@@ -279,7 +312,7 @@ function send(
 /** The real server's limit of a request body: 3 MiB. */
 const MAX_BODY_BYTES = 3 * 1024 * 1024;
 
-async function readBody(request: ServerRequest): Promise<string> {
+async function readBody(request: ServerRequest, answer: ServerAnswer): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -289,7 +322,9 @@ async function readBody(request: ServerRequest): Promise<string> {
     }
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString();
+  const body = Buffer.concat(chunks).toString();
+  noteMore(answer, { body });
+  return body;
 }
 
 function buildRecord(

@@ -1,5 +1,5 @@
 import { formatKey, type ResourceRequest } from "#emulators/api-server/request-info.ts";
-import type { Resource } from "#emulators/api-server/resources.ts";
+import { getSubject, type Resource } from "#emulators/api-server/resources.ts";
 import { parseSelector } from "#emulators/api-server/selectors.ts";
 import {
   createBadRequest,
@@ -8,11 +8,12 @@ import {
   createVersionTooLarge,
 } from "#emulators/api-server/status.ts";
 import type { Store, Version } from "#emulators/api-server/store.ts";
+import { checkQueryOptions } from "#emulators/api-server/validate-options.ts";
 
 /** Returns the object that the request names. */
 export function getObject(store: Store, { resource, namespace, name = "" }: ResourceRequest): Version {
   const version = store.get(resource, formatKey(namespace, name));
-  if (version === undefined) throw createNotFound(resource.name, name);
+  if (version === undefined) throw createNotFound(getSubject(resource), name);
   return version;
 }
 
@@ -33,24 +34,27 @@ export function listObjects(
 ): Page {
   const selector = parseSelector(query, resource);
   const limit = Math.max(0, parseInteger(query.get("limit") ?? "0"));
+  checkQueryOptions("list", query);
   const token = query.get("continue") ?? "";
   const at = token === "" ? undefined : parseToken(token);
-  const revision = at === undefined ? parseRequestedRevision(store, query) : at.revision || store.revision;
+  const revision =
+    at === undefined ? parseRequestedRevision(store, query, limit) : at.revision || store.revision;
   const all = store.list(resource, revision);
   if (all === undefined) throw at === undefined ? createTooOldError() : createTokenExpiredError(at.after);
   const prefix = namespace === undefined ? "" : `${namespace}/`;
-  const rest = all.filter(
-    ({ key, object }) =>
-      key.startsWith(prefix) && (at === undefined || key > at.after) && (selector?.(object) ?? true),
-  );
-  // resourceVersion=0 is answered completely from the watch cache.
-  const whole = limit === 0 || rest.length <= limit || query.get("resourceVersion") === "0";
-  if (whole) return { versions: rest, revision, continue: undefined, remaining: undefined };
-  const versions = rest.slice(0, limit);
+  const rest = all.filter(({ key }) => key.startsWith(prefix) && (at === undefined || key > at.after));
+  const matching = selector === undefined ? rest : rest.filter(({ object }) => selector(object));
+  const versions = limit === 0 ? matching : matching.slice(0, limit);
+  const last = versions.at(-1)?.key ?? "";
+  // resourceVersion=0 is answered completely from the watch cache. A page that is full ends where it is full: the
+  // server does not look whether what follows matches.
+  const isFull = limit > 0 && versions.length === limit && last !== rest.at(-1)?.key;
+  if (!isFull || query.get("resourceVersion") === "0")
+    return { versions: matching, revision, continue: undefined, remaining: undefined };
   return {
     versions,
     revision,
-    continue: formatToken(revision, versions.at(-1)?.key ?? ""),
+    continue: formatToken(revision, last),
     remaining: selector === undefined ? rest.length - limit : undefined,
   };
 }
@@ -66,7 +70,9 @@ export function renderList(page: Page, resource: Resource, partial: boolean): st
     remainingItemCount: page.remaining,
   });
   const items = page.versions.map((version) => (partial ? version.partial : version.item));
-  return `{${kind},"metadata":${metadata},"items":[${items.join(",")}]}`;
+  // Go encodes an empty list of partial objects as null.
+  const list = partial && items.length === 0 ? "null" : `[${items.join(",")}]`;
+  return `{${kind},"metadata":${metadata},"items":${list}}`;
 }
 
 /** Parses a resourceVersion of a query: a whole number, or kube-apiserver's error thrown by `refuse`. */
@@ -77,13 +83,15 @@ export function parseRevision(text: string, refuse: (message: string) => Error):
   );
 }
 
-function parseRequestedRevision(store: Store, query: URLSearchParams): number {
+function parseRequestedRevision(store: Store, query: URLSearchParams, limit: number): number {
   const text = query.get("resourceVersion") ?? "";
   const asked = parseRevision(text === "" ? "0" : text, (message) =>
     createBadRequest(`invalid resource version: ${message}`),
   );
   if (asked > store.revision) throw createVersionTooLarge(asked, store.revision);
-  const exact = query.get("resourceVersionMatch") === "Exact";
+  // Without a match, a page of a version is exact, too.
+  const match = query.get("resourceVersionMatch") ?? "";
+  const exact = match === "Exact" || (match === "" && limit > 0 && asked > 0);
   return exact ? asked : store.revision;
 }
 

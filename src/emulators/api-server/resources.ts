@@ -2,9 +2,9 @@ import {
   checkCertificateRequest,
   checkCertificateRequestUpdate,
 } from "#emulators/api-server/certificate-requests.ts";
-import { isJsonObject, type StoredObject } from "#emulators/api-server/object.ts";
+import { isJsonObject, type JsonObject, type StoredObject } from "#emulators/api-server/object.ts";
 import { checkService, prepareService } from "#emulators/api-server/services.ts";
-import type { StatusCause } from "#emulators/api-server/status.ts";
+import type { StatusCause, Subject } from "#emulators/api-server/status.ts";
 import { checkNode, checkNodeUpdate } from "#emulators/api-server/validate-node.ts";
 
 /** A kind of object that the server stores, with its special rules. */
@@ -20,6 +20,12 @@ export interface Resource {
   readonly verbs: readonly string[];
   /** Field selectors in addition to metadata.name and metadata.namespace, each with the compared value. */
   readonly fields: Readonly<Record<string, (object: StoredObject) => string>>;
+  /** Whether an update creates a missing object. */
+  readonly createsOnUpdate?: true;
+  /** Whether a deletion answers the deleted object in place of a Status. */
+  readonly answersDeleted?: true;
+  /** The fields of an object in a bookmark, if the defaults of `prepare` are no part of it. */
+  readonly empty?: JsonObject;
   /** Fills in the server's defaults, and at creation those of admission. */
   readonly prepare: (object: StoredObject, creating: boolean) => StoredObject;
   readonly causes: (object: StoredObject) => readonly StatusCause[];
@@ -50,6 +56,7 @@ const EVENTS: Resource = {
   shortNames: ["ev"],
   kind: "Event",
   namespaced: true,
+  createsOnUpdate: true,
   subresources: [],
   verbs: VERBS,
   fields: {
@@ -93,11 +100,12 @@ const LEASES: Resource = {
   shortNames: [],
   kind: "Lease",
   namespaced: true,
+  createsOnUpdate: true,
   subresources: [],
   verbs: VERBS,
   fields: {},
-  prepare: (lease) => lease,
-  causes: () => [],
+  prepare: (lease) => ({ ...lease, spec: lease.spec ?? {} }),
+  causes: checkLease,
   updateCauses: () => [],
 };
 
@@ -143,13 +151,17 @@ export const CERTIFICATE_SIGNING_REQUESTS: Resource = {
   subresources: ["approval", "status"],
   verbs: VERBS,
   fields: { "spec.signerName": (csr) => toText(csr.spec?.["signerName"]) },
-  prepare: (csr) => ({ ...csr, spec: csr.spec ?? {}, status: csr.status ?? {} }),
+  prepare: (csr) => ({
+    ...csr,
+    spec: { request: null, signerName: "", ...csr.spec },
+    status: csr.status ?? {},
+  }),
   causes: checkCertificateRequest,
   updateCauses: checkCertificateRequestUpdate,
 };
 
 /** As Karpenter's CustomResourceDefinition defines it, without its validation. */
-const NODE_CLAIMS: Resource = {
+export const NODE_CLAIMS: Resource = {
   apiVersion: "karpenter.sh/v1",
   name: "nodeclaims",
   singularName: "nodeclaim",
@@ -172,6 +184,9 @@ export const SERVICES: Resource = {
   shortNames: ["svc"],
   kind: "Service",
   namespaced: true,
+  answersDeleted: true,
+  createsOnUpdate: true,
+  empty: { spec: {}, status: { loadBalancer: {} } },
   subresources: ["status"],
   verbs: VERBS,
   fields: {
@@ -201,6 +216,21 @@ export function findResource(name: string): Resource | undefined {
   return RESOURCES.find((resource) => resource.name === name);
 }
 
+/** Returns the API group of a resource; empty for the core group. */
+export function getApiGroup({ apiVersion }: Pick<Resource, "apiVersion">): string {
+  return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+}
+
+/** Returns the resource as the subject of a message. */
+export function getSubject(resource: Resource): Subject {
+  return { group: getApiGroup(resource), name: resource.name };
+}
+
+/** Returns the resource's kind as the subject of a message. */
+export function getKindSubject(resource: Resource): Subject {
+  return { group: getApiGroup(resource), name: resource.kind };
+}
+
 // The real server's admission (TaintNodesByCondition) taints every new node, and its types have these zero
 // values.
 function prepareNode(node: StoredObject, creating: boolean): StoredObject {
@@ -211,10 +241,29 @@ function prepareNode(node: StoredObject, creating: boolean): StoredObject {
     spec: creating && !tainted ? { ...node.spec, taints: [...taints, NOT_READY] } : { ...node.spec },
     status: {
       ...node.status,
+      ...completeStatus(node.status),
       daemonEndpoints: node.status?.["daemonEndpoints"] ?? { kubeletEndpoint: { Port: 0 } },
       nodeInfo: { ...EMPTY_NODE_INFO, ...(node.status?.["nodeInfo"] as object | undefined) },
     },
   };
+}
+
+// Allocatable is the capacity if a kubelet names none; the times of a condition are never absent.
+function completeStatus(status: StoredObject["status"]): JsonObject {
+  const { capacity, allocatable = capacity, conditions } = status ?? {};
+  return {
+    ...(allocatable === undefined ? {} : { allocatable }),
+    ...(Array.isArray(conditions) ? { conditions: conditions.map(completeCondition) } : {}),
+  };
+}
+
+function completeCondition(condition: unknown): unknown {
+  if (!isJsonObject(condition)) return condition;
+  return { ...condition, ...completeTimes(condition) };
+}
+
+function completeTimes({ lastHeartbeatTime = null, lastTransitionTime = null }: JsonObject): JsonObject {
+  return { lastHeartbeatTime, lastTransitionTime };
 }
 
 const NOT_READY = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
@@ -235,6 +284,7 @@ const EMPTY_NODE_INFO = {
 function prepareEvent(event: StoredObject): StoredObject {
   return {
     ...event,
+    involvedObject: event["involvedObject"] ?? {},
     source: event["source"] ?? {},
     firstTimestamp: event["firstTimestamp"] ?? null,
     lastTimestamp: event["lastTimestamp"] ?? null,
@@ -242,6 +292,19 @@ function prepareEvent(event: StoredObject): StoredObject {
     reportingComponent: event["reportingComponent"] ?? "",
     reportingInstance: event["reportingInstance"] ?? "",
   };
+}
+
+function checkLease({ spec }: StoredObject): readonly StatusCause[] {
+  const { leaseDurationSeconds = 1, leaseTransitions = 0 } = spec ?? {};
+  const wrong: StatusCause[] = [];
+  const add = (field: string, value: unknown, rule: string): void => {
+    wrong.push({ reason: "FieldValueInvalid", message: `Invalid value: ${value}: ${rule}`, field });
+  };
+  if (Number(leaseDurationSeconds) <= 0)
+    add("spec.leaseDurationSeconds", leaseDurationSeconds, "must be greater than 0");
+  if (Number(leaseTransitions) < 0)
+    add("spec.leaseTransitions", leaseTransitions, "must be greater than or equal to 0");
+  return wrong;
 }
 
 // An event about an object without a namespace, such as a node, belongs in `default`.

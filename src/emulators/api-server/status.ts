@@ -20,6 +20,8 @@ export interface Status {
 /** The object of a Status. */
 export interface StatusDetails {
   readonly name?: string;
+  /** Absent for the core group. */
+  readonly group?: string;
   readonly kind?: string;
   readonly uid?: string;
   readonly causes?: readonly StatusCause[];
@@ -56,13 +58,35 @@ interface RefusalFields {
   readonly continue?: string;
 }
 
+/** A resource by its plural, or a kind, with its API group: empty for the core group. */
+export interface Subject {
+  readonly group: string;
+  readonly name: string;
+}
+
+/** Returns the name as messages have it, such as `leases.coordination.k8s.io`. */
+function formatSubject({ group, name }: Subject): string {
+  return group === "" ? name : `${name}.${group}`;
+}
+
+/** Returns the members of a Status' details that name the subject and one object of it. */
+function describeSubject({ group, name: kind }: Subject, name: string): StatusDetails {
+  return {
+    ...(name === "" ? {} : { name }),
+    ...(group === "" ? {} : { group }),
+    ...(kind === "" ? {} : { kind }),
+  };
+}
+
 /** The wordings below are those of kube-apiserver 1.36. */
 export const createUnauthorized = (): Refusal => new Refusal(401, "Unauthorized", "Unauthorized");
 
 export const createBadRequest = (message: string): Refusal => new Refusal(400, "BadRequest", message);
 
-export const createNotFound = (resource: string, name: string): Refusal =>
-  new Refusal(404, "NotFound", `${resource} "${name}" not found`, { details: { name, kind: resource } });
+export const createNotFound = (subject: Subject, name: string): Refusal =>
+  new Refusal(404, "NotFound", `${formatSubject(subject)} "${name}" not found`, {
+    details: describeSubject(subject, name),
+  });
 
 export const createNoSuchResource = (): Refusal =>
   new Refusal(404, "NotFound", "the server could not find the requested resource", { details: {} });
@@ -78,16 +102,19 @@ export const createNotAcceptable = (message: string, detailed: boolean): Refusal
 export const createUnsupportedMediaType = (): Refusal =>
   new Refusal(415, "UnsupportedMediaType", "415: Unsupported Media Type", { details: {} });
 
-export const createAlreadyExists = (resource: string, name: string): Refusal =>
-  new Refusal(409, "AlreadyExists", `${resource} "${name}" already exists`, {
-    details: { name, kind: resource },
+export const createAlreadyExists = (subject: Subject, name: string): Refusal =>
+  new Refusal(409, "AlreadyExists", `${formatSubject(subject)} "${name}" already exists`, {
+    details: describeSubject(subject, name),
   });
 
-/** `what` is the resource, but the kind if a precondition of a deletion failed. */
-export const createConflict = (what: string, name: string, because: string): Refusal =>
-  new Refusal(409, "Conflict", `Operation cannot be fulfilled on ${what} "${name}": ${because}`, {
-    details: { name, kind: what },
-  });
+/** The subject is the resource, but the kind if a precondition of a deletion failed. */
+export const createConflict = (subject: Subject, name: string, because: string): Refusal =>
+  new Refusal(
+    409,
+    "Conflict",
+    `Operation cannot be fulfilled on ${formatSubject(subject)} "${name}": ${because}`,
+    { details: describeSubject(subject, name) },
+  );
 
 /**
  * Creates the answer to a JSON patch that does not apply, including a failed `test`: the server does not name
@@ -106,11 +133,18 @@ export const createInvalidPatchResult = (document: unknown, fault: string): Refu
   });
 };
 
-export const createInvalid = (kind: string, name: string, causes: readonly StatusCause[]): Refusal => {
+export const createInvalid = (subject: Subject, name: string, causes: readonly StatusCause[]): Refusal => {
   const faults = causes.map((cause) => `${cause.field}: ${cause.message}`);
   const listed = faults.length === 1 ? faults[0] : `[${faults.join(", ")}]`;
-  return new Refusal(422, "Invalid", `${kind} "${name}" is invalid: ${listed}`, {
-    details: { ...(name === "" ? {} : { name }), kind, causes },
+  return new Refusal(422, "Invalid", `${formatSubject(subject)} "${name}" is invalid: ${listed}`, {
+    details: { ...describeSubject(subject, name), causes },
+  });
+};
+
+export const createForbidden = (subject: Subject, name: string | undefined, because: string): Refusal => {
+  const object = name === undefined ? formatSubject(subject) : `${formatSubject(subject)} "${name}"`;
+  return new Refusal(403, "Forbidden", `${object} is forbidden: ${because}`, {
+    details: describeSubject(subject, name ?? ""),
   });
 };
 

@@ -8,7 +8,7 @@ import type { Version } from "#emulators/api-server/store.ts";
 export function renderTable(
   versions: readonly Version[],
   resource: Resource,
-  metadata: { readonly resourceVersion?: string; readonly continue?: string | undefined },
+  metadata: { readonly resourceVersion?: string | undefined; readonly continue?: string | undefined },
   now: Date,
 ): string {
   const columns = COLUMNS[resource.name] ?? [NAME, AGE];

@@ -5,7 +5,8 @@ import type { ResourceRequest } from "#emulators/api-server/request-info.ts";
 import type { Resource } from "#emulators/api-server/resources.ts";
 import { parseSelector, type Selector } from "#emulators/api-server/selectors.ts";
 import { createExpired, Refusal } from "#emulators/api-server/status.ts";
-import type { Change, Store, Version } from "#emulators/api-server/store.ts";
+import { type Change, type Store, Version } from "#emulators/api-server/store.ts";
+import { checkQueryOptions } from "#emulators/api-server/validate-options.ts";
 
 /** The receiver of a watch's lines. */
 export interface WatchSink {
@@ -33,10 +34,11 @@ export function watchOptions(
   query: URLSearchParams,
   partial: boolean,
 ): WatchOptions {
+  const selector = parseSelector(query, resource);
+  checkQueryOptions("watch", query);
   const revision = parseRevision(query.get("resourceVersion") || "0", (message) => {
     return new Refusal(500, undefined, message);
   });
-  const selector = parseSelector(query, resource);
   const asked = Number(query.get("timeoutSeconds") ?? "0");
   return {
     resource,
@@ -46,7 +48,8 @@ export function watchOptions(
         : (object) => object.metadata.namespace === namespace && (selector?.(object) ?? true),
     from: revision === 0 ? undefined : revision,
     bookmarks: ["1", "true"].includes(query.get("allowWatchBookmarks") ?? ""),
-    initialEvents: query.get("sendInitialEvents") === "true",
+    // Without a version the current state comes first, and a bookmark ends it, whether or not the query requests it.
+    initialEvents: revision === 0 && query.get("sendInitialEvents") !== "false",
     timeoutSeconds: asked > 0 ? asked : DEFAULT_TIMEOUT_SECONDS,
     partial,
   };
@@ -140,7 +143,15 @@ function formatChange(change: Change, { matches, partial }: WatchOptions): strin
   const before = previous !== undefined && matches(previous.object);
   const now = type !== "DELETED" && matches(version.object);
   if (!before && !now) return undefined;
+  if (!now && previous !== undefined)
+    return formatLine("DELETED", formatVersion(renew(previous, version), partial));
   return change.line(!before ? "ADDED" : !now ? "DELETED" : "MODIFIED", partial);
+}
+
+/** Returns the object as it matched last, with the version of the change after which it matches no more. */
+function renew(previous: Version, { resource, key, revision }: Version): Version {
+  const metadata = { ...previous.object.metadata, resourceVersion: String(revision) };
+  return new Version(resource, key, revision, { ...previous.object, metadata });
 }
 
 function formatBookmark(resource: Resource, revision: number, partial: boolean, initial: boolean): string {
@@ -153,7 +164,9 @@ function formatBookmark(resource: Resource, revision: number, partial: boolean, 
     : {
         kind: resource.kind,
         apiVersion: resource.apiVersion,
-        ...resource.prepare({ metadata } as unknown as StoredObject, false),
+        ...(resource.empty === undefined
+          ? resource.prepare({ metadata } as unknown as StoredObject, false)
+          : { metadata, ...resource.empty }),
       };
   return formatLine("BOOKMARK", JSON.stringify(object));
 }
