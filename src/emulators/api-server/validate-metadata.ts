@@ -3,7 +3,11 @@ import type { StatusCause } from "#emulators/api-server/status.ts";
 
 /** Returns the errors of an object's metadata, in kube-apiserver's words. */
 export function checkMetadata(metadata: ObjectMetadata): readonly StatusCause[] {
-  return [...nameCauses(metadata.name), ...Object.entries(metadata.labels ?? {}).flatMap(checkLabel)];
+  return [
+    ...nameCauses(metadata.name),
+    ...Object.entries(metadata.labels ?? {}).flatMap(checkLabel),
+    ...Object.keys(metadata.annotations ?? {}).flatMap(checkAnnotationKey),
+  ];
 }
 
 /** Returns the errors of an update to metadata, without fields that the server silently keeps. */
@@ -65,6 +69,13 @@ function checkLabel([key, value]: readonly [string, string]): readonly StatusCau
   if (!LABEL_VALUE.test(value))
     details.push(buildInvalidValueCause("metadata.labels", value, LABEL_VALUE_RULE));
   return details;
+}
+
+// The keys of annotations are those of labels, in any case.
+function checkAnnotationKey(key: string): readonly StatusCause[] {
+  return checkLabelKey(key.toLowerCase()).map((fault) =>
+    buildInvalidValueCause("metadata.annotations", key, fault),
+  );
 }
 
 function checkLabelKey(key: string): readonly string[] {
