@@ -11,7 +11,8 @@ import type { ControlPlaneUser } from "#emulators/harness/control-plane.ts";
 export function buildRequest(user: ControlPlaneUser, csr: StoredObject): StoredObject {
   const { uid: _uid, extra: _extra, ...asked } = csr.spec ?? {};
   const groups = [...new Set([...user.groups, "system:authenticated"])];
-  return { ...csr, spec: { ...asked, username: user.name, groups }, status: {} };
+  // The tokens of the real control plane have the user's name as its uid.
+  return { ...csr, spec: { ...asked, username: user.name, uid: user.name, groups }, status: {} };
 }
 
 /** Applies an approval: conditions, each with the times that the server adds. */
