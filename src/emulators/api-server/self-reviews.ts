@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { listRights } from "#emulators/api-server/authorize.ts";
-import { createBadRequest } from "#emulators/api-server/status.ts";
+import { createBadRequest, createInvalid } from "#emulators/api-server/status.ts";
 import type { ControlPlaneUser } from "#emulators/harness/control-plane.ts";
 
 const AUTHENTICATION = "authentication.k8s.io/v1";
@@ -24,14 +24,17 @@ export function answerSelfReview(pathname: string, user: ControlPlaneUser, body:
   try {
     parsed = JSON.parse(body);
   } catch {
-    throw createBadRequest("the body of the review is not JSON");
+    throw createBadRequest(
+      "the object provided is unrecognized: couldn't get version/kind; json parse error",
+    );
   }
   return REVIEWS[pathname]?.(user, parsed) ?? {};
 }
 
 function reviewSubject({ name, groups }: ControlPlaneUser): object {
-  const userInfo = { username: name, groups: [...groups, "system:authenticated"] };
-  return { kind: "SelfSubjectReview", apiVersion: AUTHENTICATION, status: { userInfo } };
+  const userInfo = { username: name, uid: name, groups: [...groups, "system:authenticated"] };
+  const metadata = { creationTimestamp: `${new Date().toISOString().slice(0, 19)}Z` };
+  return { kind: "SelfSubjectReview", apiVersion: AUTHENTICATION, metadata, status: { userInfo } };
 }
 
 const Access = z.object({
@@ -49,7 +52,8 @@ const Access = z.object({
 
 function reviewAccess(user: ControlPlaneUser, body: unknown): object {
   const asked = Access.safeParse(body).data?.spec.resourceAttributes;
-  if (asked === undefined) throw createBadRequest("spec.resourceAttributes of the review is missing");
+  if (asked === undefined)
+    throw createInvalid({ group: "authorization.k8s.io", name: "" }, "", [NO_ATTRIBUTES]);
   const allowed =
     isMaster(user) ||
     listRights(user).some(
@@ -61,8 +65,23 @@ function reviewAccess(user: ControlPlaneUser, body: unknown): object {
         (right.namespace === undefined || right.namespace === asked.namespace) &&
         (right.name === undefined || right.name === asked.name),
     );
-  return { kind: "SelfSubjectAccessReview", apiVersion: AUTHORIZATION, status: { allowed } };
+  const attributes = Object.entries(asked).filter(([, value]) => value !== "");
+  const spec = { resourceAttributes: Object.fromEntries(attributes) };
+  return {
+    kind: "SelfSubjectAccessReview",
+    apiVersion: AUTHORIZATION,
+    metadata: {},
+    spec,
+    status: { allowed },
+  };
 }
+
+const NO_ATTRIBUTES = {
+  reason: "FieldValueInvalid",
+  message:
+    "Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified",
+  field: "spec.resourceAttributes",
+};
 
 const Rules = z.object({ spec: z.object({ namespace: z.string().min(1) }) });
 
@@ -72,7 +91,7 @@ const Rules = z.object({ spec: z.object({ namespace: z.string().min(1) }) });
  */
 function reviewRules(user: ControlPlaneUser, body: unknown): object {
   const namespace = Rules.safeParse(body).data?.spec.namespace;
-  if (namespace === undefined) throw createBadRequest("spec.namespace of the review is missing");
+  if (namespace === undefined) throw createBadRequest("no namespace on request");
   const everything = { verbs: ["*"], apiGroups: ["*"], resources: ["*"] };
   const rights = listRights(user).filter(
     (right) =>
@@ -91,7 +110,7 @@ function reviewRules(user: ControlPlaneUser, body: unknown): object {
         ...(name === undefined ? {} : { resourceNames: [name] }),
       }));
   const status = { resourceRules, nonResourceRules: [], incomplete: false };
-  return { kind: "SelfSubjectRulesReview", apiVersion: AUTHORIZATION, status };
+  return { kind: "SelfSubjectRulesReview", apiVersion: AUTHORIZATION, metadata: {}, spec: {}, status };
 }
 
 function isMaster({ groups }: ControlPlaneUser): boolean {
