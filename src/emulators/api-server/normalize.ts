@@ -38,9 +38,24 @@ function removeEmpty(object: JsonObject): JsonObject {
     } else if (isJsonObject(value)) {
       const inner = MAPS.has(field) ? removeNull(value) : removeEmpty(value);
       if (Object.keys(inner).length > 0) kept[field] = inner;
-    } else kept[field] = value;
+    } else kept[field] = TIMES.has(field) ? truncateTime(value) : value;
   }
   return kept;
+}
+
+/** The server's types keep whole seconds of these times, in UTC. */
+const TIMES: ReadonlySet<string> = new Set([
+  "firstTimestamp",
+  "lastHeartbeatTime",
+  "lastTimestamp",
+  "lastTransitionTime",
+  "lastUpdateTime",
+  "timeAdded",
+]);
+
+function truncateTime(value: unknown): unknown {
+  const at = typeof value === "string" ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(at) ? value : `${new Date(at).toISOString().slice(0, 19)}Z`;
 }
 
 function cleanItem(item: unknown): unknown {
