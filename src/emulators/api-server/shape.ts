@@ -10,6 +10,9 @@ export function checkShape(object: JsonObject): string | undefined {
     checkStrings(metadata, "labels") ??
     checkStrings(metadata, "annotations") ??
     listFault(metadata, "ObjectMeta.metadata", "finalizers", "string") ??
+    checkMicroTime(spec, "acquireTime") ??
+    checkMicroTime(spec, "renewTime") ??
+    checkMicroTime(object, "eventTime") ??
     checkString(spec, "NodeSpec.spec", "providerID") ??
     listFault(spec, "NodeSpec.spec", "taints", "v1.Taint") ??
     listFault(status, "NodeStatus.status", "addresses", "v1.NodeAddress") ??
@@ -30,6 +33,16 @@ function checkString(section: unknown, owner: string, field: string): string | u
   const value = getMember(section, field);
   if (value === undefined || typeof value === "string") return undefined;
   return formatUnmarshalError(value, `${owner}.${field}`, "string");
+}
+
+const MICRO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(?:Z|[+-]\d\d:\d\d)$/;
+
+// The times of Leases and Events have exactly six digits after the second.
+function checkMicroTime(section: unknown, field: string): string | undefined {
+  const value = getMember(section, field);
+  if (typeof value !== "string" || MICRO_TIME.test(value)) return undefined;
+  const form = "2006-01-02T15:04:05.000000Z07:00";
+  return `parsing time ${JSON.stringify(value)} as ${JSON.stringify(form)}: cannot parse ${JSON.stringify(value.slice(19))} as ".000000"`;
 }
 
 function listFault(section: unknown, owner: string, field: string, type: string): string | undefined {
