@@ -108,9 +108,11 @@ async function stream(
 }
 
 function bookmarkLine(path: string, revision: number): string {
-  const kind = path.includes("/nodes?") ? "Node" : "CertificateSigningRequest";
-  const metadata = { resourceVersion: String(revision), creationTimestamp: null };
-  return `${JSON.stringify({ type: "BOOKMARK", object: { kind, apiVersion: "v1", metadata } })}\n`;
+  const [kind, apiVersion] = path.includes("/nodes?")
+    ? ["Node", "v1"]
+    : ["CertificateSigningRequest", "certificates.k8s.io/v1"];
+  const metadata = { resourceVersion: String(revision) };
+  return `${JSON.stringify({ type: "BOOKMARK", object: { kind, apiVersion, metadata } })}\n`;
 }
 
 /** Users sign in by name, because tokens cannot be stolen here. */
