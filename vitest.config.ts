@@ -6,6 +6,9 @@ const COUNTED = ["counts", "thousand-nodes", "bench", "retries", "nodes"].map(
   (name) => `test/e2e/${name}.test.ts`,
 );
 
+/** Fails tests in which an exchange with an embedded API server violates the OpenAPI documents of a real one. */
+const JUDGE = "./test/setup/judge-api-exchanges.ts";
+
 // The time limits only end a test that hangs: a loaded machine is several times slower than an idle one.
 // Projects by what they need: `core` is pure, `shell` touches files, sockets and processes, `e2e` runs whole
 // control planes and goes two files at a time, and `counted` one. The files of `core` and of `shell` share
@@ -43,7 +46,7 @@ export default defineConfig(({ mode }) => ({
         test: {
           name: "shell",
           isolate: false,
-          setupFiles: ["./test/setup/restore-stubs.ts"],
+          setupFiles: ["./test/setup/restore-stubs.ts", JUDGE],
           include: ["test/**/*.test.ts"],
           exclude: ["test/core/**", "test/e2e/**", "test/faults/**", ...listExcluded(mode)],
           testTimeout: 240_000,
@@ -57,6 +60,7 @@ export default defineConfig(({ mode }) => ({
           include: ["test/e2e/**/*.test.ts", "test/faults/**/*.test.ts"],
           exclude: [...COUNTED, ...listExcluded(mode)],
           maxWorkers: 2,
+          setupFiles: [JUDGE],
           sequence: { groupOrder: 1 },
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -69,6 +73,7 @@ export default defineConfig(({ mode }) => ({
           include: COUNTED,
           exclude: [...listExcluded(mode)],
           fileParallelism: false,
+          setupFiles: [JUDGE],
           sequence: { groupOrder: 2 },
           testTimeout: 300_000,
           hookTimeout: 300_000,

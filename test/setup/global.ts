@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { findOpenApiDocuments, getOpenApiDocuments } from "#test/openapi/documents.ts";
 import { getAwsTools } from "#test/setup/aws-tools.ts";
 import { getControlPlaneBinaries, getEtcdutl } from "#test/setup/control-plane-binaries.ts";
 import { getFromPath } from "#test/setup/get-from-path.ts";
@@ -24,6 +25,7 @@ export default async function setup(root: TestProject): Promise<() => Promise<vo
     const needed = listNeededParts(paths).filter((name) => parts[name] === undefined);
     Object.assign(parts, await makeParts(needed, mayBuild));
     root.provide("parts", parts);
+    root.provide("openApiFolder", await findDocuments(parts));
   };
   await provideParts(root.vitest.state.getPaths());
   let builds = await mkdtemp(join(tmpdir(), "builds-"));
@@ -54,6 +56,7 @@ const MAKERS: { readonly [Name in keyof Parts]: Maker<Name> } = {
     suites: "tests that set a real API server's store back",
     make: async (mayBuild) => (await makeControlPlane(mayBuild))[1],
   },
+  openapi: { suites: "suites that read OpenAPI documents", make: makeDocuments },
   moto: { suites: "suites on moto", make: () => getMotoProgram(say) },
   "aws-tools": {
     suites: "suites with cfn-lint and AWS's command line",
@@ -112,6 +115,22 @@ async function findControlPlane(mayBuild: boolean): Promise<ControlPlaneParts> {
   const etcdutl = await getEtcdutl(say, mayBuild);
   if (etcdutl.kind === "missing") return [plane, etcdutl];
   return [{ kind: "present", value: { ...plane.value, etcdutl: etcdutl.value } }, etcdutl];
+}
+
+async function makeDocuments(mayBuild: boolean): Promise<Parts["openapi"]> {
+  const [plane] = await makeControlPlane(mayBuild);
+  if (plane.kind === "missing") return plane;
+  const found = mayBuild
+    ? await getOpenApiDocuments(plane.value, say)
+    : await findOpenApiDocuments(plane.value);
+  return found === undefined ? LEFT_TO_ALL : { kind: "present", value: found };
+}
+
+/** Every file's exchanges with the embedded API server are judged by the documents that already exist. */
+async function findDocuments({ openapi }: Partial<Parts>): Promise<string | null> {
+  if (openapi?.kind === "present") return openapi.value;
+  const plane = await getControlPlaneBinaries(say, false);
+  return (plane.kind === "present" ? await findOpenApiDocuments(plane.value) : undefined) ?? null;
 }
 
 function sayMissing(what: string, part: Parts[keyof Parts]): void {

@@ -19,6 +19,8 @@ export interface Parts {
   readonly "control-plane": Part<ControlPlaneBinaries>;
   /** In addition to the control plane, only for tests that restore its store. */
   readonly etcdutl: Part<string>;
+  /** The folder of the OpenAPI documents that the control plane's kube-apiserver serves. */
+  readonly openapi: Part<string>;
   readonly moto: Part<MotoProgram>;
   readonly "aws-tools": Part<AwsTools>;
   readonly hcl2tojson: Part<Program>;
@@ -41,6 +43,8 @@ declare module "vitest" {
     readonly parts: Partial<Parts>;
     /** A folder for what is built once in a run. */
     readonly builds: string;
+    /** The folder of the OpenAPI documents if they exist; null otherwise. */
+    readonly openApiFolder: string | null;
   }
 }
 
