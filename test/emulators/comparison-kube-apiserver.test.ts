@@ -41,7 +41,7 @@ describeWithPart("openapi", "the embedded API server beside a real one", (docume
       const plane = await start({ folder });
       sides.push({ plane, client: await createRawClient(plane), known: new KnownState() });
     }
-    starts = await Promise.all(sides.map(({ client }) => readVersion(client)));
+    starts = await Promise.all(sides.map(({ client }) => readVersion(client, resources)));
   }, TIMEOUT_MS);
   afterAll(async () => {
     for (const { client, plane } of sides) {
@@ -148,7 +148,10 @@ function startReal({ folder }: { readonly folder: string }): Promise<ControlPlan
   return startKubeApiserver({ folder, binaries, manifests: [NODE_CLAIM_DEFINITION] });
 }
 
-async function readVersion(client: RawClient): Promise<string> {
+/** Returns the version of a server, after it has begun to remember the changes of every resource. */
+async function readVersion(client: RawClient, resources: ReturnType<typeof buildResources>): Promise<string> {
+  for (const name of RESOURCE_NAMES)
+    await client.send({ method: "GET", path: formatCollection(resources[name], name), accept: JSON_TYPE });
   const { body } = await client.send({ method: "GET", path: "/api/v1/nodes", accept: JSON_TYPE });
   const { metadata } = JSON.parse(body) as { readonly metadata: { readonly resourceVersion: string } };
   return metadata.resourceVersion;

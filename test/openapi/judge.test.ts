@@ -96,11 +96,11 @@ describeWithPart("openapi", "the judge of exchanges with the API server", (docum
       "/kind: v1 Node, found undefined",
     ],
     ["a status that the path has not", { answer: answered(202, NODE) }, "status: the document has no 202"],
-    ["an answer that is no JSON", { answer: answered(200, "{") }, "JSON: "],
+    ["an answer that is not JSON", { answer: answered(200, "{") }, "JSON: "],
     ["an answer as text", { answer: answered(200, "{}", "text/plain") }, "content type: application/json"],
     ["a failure's other code", { answer: answered(409, STATUS) }, "/code: the HTTP status 409, found 404"],
     [
-      "a failure that is none",
+      "a failure that reports success",
       { answer: answered(404, { ...STATUS, status: "Success" }) },
       "/status: Failure",
     ],
@@ -177,7 +177,7 @@ describeWithPart("openapi", "the judge of exchanges with the API server", (docum
       "request /0/values: unknown member",
     ],
     ["a patch's wrong pointer", patch([{ op: "remove", path: "spec" }]), "request /0/path: a JSON pointer"],
-    ["a patch that is no list", patch({ spec: {} }), "request : a list of operations"],
+    ["a patch that is not a list", patch({ spec: {} }), "request : a list of operations"],
     [
       "a merge patch's unknown field",
       patch({ spec: { taint: null } }, MERGE_PATCH),

@@ -3,8 +3,8 @@ import { afterAll, afterEach, inject } from "vitest";
 import { EXCHANGES, type Exchange } from "#emulators/api-server/exchange.ts";
 import { createExchangeJudge } from "#test/openapi/judge-exchanges.ts";
 
-// What an embedded API server answers, and what our functions and relays send to one, is judged by the OpenAPI
-// documents of a real server, if they exist. A violation fails the test during which it happens.
+// Judges what an embedded API server answers, and what our functions and relays send to one, by the OpenAPI documents
+// of a real server. They are cached (`test/openapi/documents.ts`). A violation fails the test during which it happens.
 const folder = inject("openApiFolder");
 
 if (folder !== null) {
