@@ -4,7 +4,7 @@ import { SERVICE_EVENT_SOURCE } from "#core/contracts.ts";
 import type { Controller, DecisionContext, RejectedAction } from "#core/controller.ts";
 import type { ClusterEvent, Decision } from "#core/decision.ts";
 import { change, leaveUnchanged, planEach, retry, toReference } from "#core/decisions.ts";
-import { selectServices } from "#core/digitalocean/exposed-service.ts";
+import { type ExposedService, exposedServices, selectServices } from "#core/digitalocean/exposed-service.ts";
 import {
   buildDesiredRules,
   type InvalidAnnotation,
@@ -67,7 +67,7 @@ export const firewallController: Controller<ClusterObject, FirewallAnswer> = {
     const ask: FirewallQuestion = { name, loadBalancers: listNamedLoadBalancers(services) };
     return { capability: FIREWALL, ask };
   },
-  // The number of Services matters only for closing ports.
+  // The event's list of Services may be old: they are listed again before a port is closed.
   getStateReference(batch, context) {
     const isCounted = batch.some(({ answer }) => {
       const state = answer?.kind === "observed" ? FirewallState.safeParse(answer.state).data : undefined;
@@ -75,7 +75,7 @@ export const firewallController: Controller<ClusterObject, FirewallAnswer> = {
     });
     if (!isCounted) return undefined;
     const { apiVersion, name } = NAMESPACES;
-    return { apiVersion, name, at: CLUSTER.only, counted: SERVICES };
+    return { apiVersion, name, at: CLUSTER.only, counted: SERVICES, listed: exposedServices };
   },
   decide: (batch, context) =>
     planEach(batch.map(({ object, answer }) => decideFirewall(object, answer, context))),
@@ -129,10 +129,11 @@ function decideFirewall(
       buildClusterEvent("SyncFirewallFailed", trouble.code, {}),
     ]);
   const { inbound, complaints } = buildDesiredRules(services, settings, state.loadBalancers);
+  const listed = selectListedServices(context);
+  const shown = buildDesiredRules(listed ?? [], settings, state.loadBalancers).inbound;
   // A Service missing from the list is not proven to be gone: its ports stay open.
-  const kept = isComplete(services.length, context)
-    ? inbound
-    : normalizeRules([...inbound, ...(there?.inbound ?? [])]);
+  const former = isComplete(listed ?? services, context) ? [] : (there?.inbound ?? []);
+  const kept = normalizeRules([...inbound, ...shown, ...former]);
   const wanted: DesiredFirewall = {
     ...settings.publicAccessFirewall,
     inbound: [...kept],
@@ -202,8 +203,16 @@ function toComparable({ tags, inbound, outbound }: Pick<DesiredFirewall, "tags" 
   };
 }
 
-function isComplete(known: number, { count }: Pick<DecisionContext, "count">): boolean {
-  return count === undefined || (count.kind === "count" && count.count === known);
+/** Returns the Services that were listed for this decision; undefined if they were not, or could not be. */
+function selectListedServices({ listed }: DecisionContext): readonly ExposedService[] | undefined {
+  if (listed?.kind !== "list") return undefined;
+  return selectServices({ [SERVICES.name]: { resourceVersion: "", items: listed.items } });
+}
+
+/** Whether the API server counts as many Services. A failed list proves nothing. */
+function isComplete(known: readonly ExposedService[], { count, listed }: DecisionContext): boolean {
+  if (listed?.kind === "unknown") return false;
+  return count === undefined || (count.kind === "count" && count.count === known.length);
 }
 
 function finishDecision(

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { renderEvent } from "#core/cluster-events.ts";
 import type { AskContext } from "#core/controller.ts";
 import type { CloudAction, Decision } from "#core/decision.ts";
-import { ANNOTATIONS } from "#core/digitalocean/exposed-service.ts";
+import { ANNOTATIONS, exposedServices } from "#core/digitalocean/exposed-service.ts";
 import { firewallController } from "#core/digitalocean/firewall/controller.ts";
 import { CREATE, OUTBOUND, UPDATE } from "#core/digitalocean/firewall/state.ts";
 import { firewallWatch } from "#core/digitalocean/firewall/watch.ts";
@@ -80,6 +80,26 @@ describe("the firewall of a cluster", () => {
       buildContext([service]),
     );
     expect(actions).toMatchObject([{ parameters: { inbound: [buildRule(10256, BALANCER), open(443)] } }]);
+  });
+
+  test.each([
+    ["shows it, and the event's list does not", ["y", "z"], { kind: "count", count: 2 }, [30001, 30002]],
+    ["lacks it, as many as are counted", ["y"], { kind: "count", count: 1 }, [30001]],
+    ["lacks it, fewer than are counted", ["y"], { kind: "count", count: 2 }, [30001, 30002]],
+    ["cannot be read", undefined, { kind: "count", count: 1 }, [30001, 30002]],
+  ] as const)("judges a port without a Service by a list that %s", (_given, names, count, ports) => {
+    const services = { y: buildNodePortService("y", [30001]), z: buildNodePortService("z", [30002]) };
+    const listed =
+      names === undefined
+        ? ({ kind: "unknown", message: "503" } as const)
+        : ({ kind: "list", items: names.map((name) => exposedServices.project(services[name])) } as const);
+    const there = buildFirewall({ inbound: [open(30001), open(30002)] });
+    const { actions } = carryOut(
+      buildObserved({ firewalls: [there] }),
+      buildContext([services.y], { count, listed }),
+    );
+    const inbound = actions.at(-1)?.parameters["inbound"] ?? there.inbound;
+    expect(inbound).toEqual(ports.map((port) => open(port)));
   });
 
   test.each([
