@@ -102,6 +102,7 @@ export async function startFakeHcloud(): Promise<FakeHcloud> {
       return refuse(buildErrorAnswer(422, "invalid_input"));
     const all = [...deleted].reverse().map((id, index) => ({
       ...{ id: 1_000 - index, command: "delete_server", status: "success", progress: 100, error: null },
+      ...{ started: "2026-01-01T00:00:00Z", finished: "2026-01-01T00:00:10Z" },
       resources: [{ id: Number(id), type: "server" }],
     }));
     return answered(paged("actions", all, Number(page), Number(size)));
@@ -111,7 +112,7 @@ export async function startFakeHcloud(): Promise<FakeHcloud> {
     const { page = "1", per_page: size = "25", ...unknown } = Object.fromEntries(query);
     if (Object.keys(unknown).length > 0 || !isWithin(page, 1, 100_000) || !isWithin(size, 1, 50))
       return refuse(buildErrorAnswer(422, "invalid_input"));
-    const all = [...networks].map(([name, id]) => ({ id: Number(id), name }));
+    const all = [...networks].map(([name, id]) => ({ id: Number(id), name, ...NETWORK_REST }));
     return answered(paged("networks", all, Number(page), Number(size)));
   }
 
@@ -168,12 +169,13 @@ function aServer(id: string, index: number): FakeHcloudServer {
     id,
     name: `pool-a-${id}`,
     status: "running",
-    server_type: { id: 22, name: "cpx31", cores: 4, memory: 8, architecture: "x86" },
-    location: { id: 1, name: "fsn1", network_zone: "eu-central" },
+    server_type: { id: 22, name: "cpx31", ...SERVER_TYPE_REST },
+    location: { id: 1, name: "fsn1", network_zone: "eu-central", ...LOCATION_REST },
     public_net: {
       ipv4: { id: 1, ip: `203.0.${high}.${low}`, blocked: false, dns_ptr: "static.example.com" },
       ipv6: { id: 2, ip: `2001:db8:${high}:${low}::/64`, blocked: false, dns_ptr: [] },
       floating_ips: [],
+      firewalls: [],
     },
     private_net: [{ network: NETWORK, ip: `10.0.${high}.${low}` }],
     labels: { cluster: "blue" },
@@ -181,7 +183,32 @@ function aServer(id: string, index: number): FakeHcloudServer {
   };
 }
 
-/** Returns a server as the API describes it, with a few fields that this project does not read. */
+// Fields that this project does not read. Their names and types are those of Hetzner's own client.
+
+const SERVER_TYPE_REST = {
+  ...{ description: "CPX 31", category: "Shared vCPU", cores: 4, memory: 8, disk: 160, included_traffic: 0 },
+  ...{ storage_type: "local", cpu_type: "shared", architecture: "x86", prices: [], locations: [] },
+  ...{ deprecated: false, deprecation: null },
+};
+
+const LOCATION_REST = {
+  ...{ description: "Falkenstein DC Park 1", country: "DE", city: "Falkenstein" },
+  ...{ latitude: 50.47612, longitude: 12.370071 },
+};
+
+const SERVER_REST = {
+  ...{ created: "2026-01-01T00:00:00Z", locked: false, rescue_enabled: false, backup_window: null },
+  ...{ included_traffic: 21_990_232_555_520, outgoing_traffic: 123_456, ingoing_traffic: null },
+  ...{ iso: null, image: null, placement_group: null, primary_disk_size: 160 },
+  ...{ volumes: [], load_balancers: [], protection: { delete: false, rebuild: false } },
+};
+
+const NETWORK_REST = {
+  ...{ created: "2026-01-01T00:00:00Z", ip_range: "10.0.0.0/16", subnets: [], routes: [], servers: [] },
+  ...{ load_balancers: [], protection: { delete: false }, labels: {}, expose_routes_to_vswitch: false },
+};
+
+/** Returns a server as the API describes it. */
 function rendered({ id, hidden: _hidden, private_net, ...rest }: FakeHcloudServer) {
   const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
   return {
@@ -191,10 +218,8 @@ function rendered({ id, hidden: _hidden, private_net, ...rest }: FakeHcloudServe
       ...each,
       network: /^\d+$/.test(each.network) ? rawJSON(each.network) : each.network,
       alias_ips: [],
+      mac_address: "86:00:ff:2a:7d:e1",
     })),
-    created: "2026-01-01T00:00:00Z",
-    protection: { delete: false, rebuild: false },
-    locked: false,
-    load_balancers: [],
+    ...SERVER_REST,
   };
 }
