@@ -30,6 +30,7 @@ const NOT_IN_TEST = [
   "test/sharding/**",
   "test/sign-in/**",
   "test/two-actors/**",
+  "test/vendor-models/**",
   "test/witness/**",
 ];
 

@@ -24,6 +24,8 @@ export interface Parts {
   readonly moto: Part<MotoProgram>;
   readonly "aws-tools": Part<AwsTools>;
   readonly hcl2tojson: Part<Program>;
+  /** Judges requests and answers by what Hetzner publishes; so do the next ones for their clouds. */
+  readonly "hcloud-judge": Part<Program>;
   /** Checks systemd units, also on machines without systemd. */
   readonly "systemd-analyze": Part<string>;
   readonly kubectl: Part<string>;
