@@ -72,7 +72,7 @@ function answerOf(how: Breakage, path: string): FakeAnswer | undefined {
     case "Denied":
       return isNeutron ? errors.neutron(403, "PolicyNotAuthorized") : errors.nova(403, "forbidden");
     case "Unavailable":
-      return isNeutron ? errors.neutron(500, "InternalServerError") : errors.nova(500, "computeFault");
+      return isNeutron ? errors.neutron(500, "HTTPInternalServerError") : errors.nova(500, "computeFault");
     case "stalled":
       return "hang";
   }

@@ -169,7 +169,14 @@ export async function startFakeOpenStack(): Promise<FakeOpenStack> {
         methods: identity.methods,
         issued_at: new Date(at).toISOString(),
         expires_at: new Date(at + fake.lifeSeconds * 1_000).toISOString(),
-        ...(fake.project === null ? {} : { project: { id: fake.project, name: "blue" } }),
+        ...(fake.project === null
+          ? {}
+          : { project: { id: fake.project, name: "blue", domain: DOMAIN }, is_domain: false, roles: [ROLE] }),
+        user: { id: USER_ID, name: "ccm", domain: DOMAIN, password_expires_at: null },
+        audit_ids: [`audit-${issued}`],
+        ...("application_credential" in identity
+          ? { application_credential: { id: CREDENTIAL, name: "blue", restricted: true } }
+          : {}),
         catalog: [
           { type: "identity", name: "keystone", id: "a", endpoints: both("/identity") },
           { type: "compute", name: "nova", id: "b", endpoints: both("/compute/v2.1") },
@@ -195,7 +202,7 @@ export async function startFakeOpenStack(): Promise<FakeOpenStack> {
       return errors.nova(400, "badRequest", `marker [${marker}] not found`);
     const size = Math.min(Number(limit), fake.maxPage);
     const page = all.slice(from, from + size);
-    const next = { rel: "next", href: `${api.url}/compute/v2.1/servers/detail?limit=${size}` };
+    const next = buildNextLink(`${api.url}/compute/v2.1/servers/detail`, query, page);
     return answered({
       servers: page.map(rendered),
       ...(page.length === size ? { servers_links: [next] } : {}),
@@ -222,9 +229,7 @@ export async function startFakeOpenStack(): Promise<FakeOpenStack> {
         (server) => !server.hidden && (server.tenant_id ?? PROJECT) === (query.get("project_id") ?? PROJECT),
       )
       .filter(({ id }) => devices.size === 0 || devices.has(id))
-      .flatMap((server) =>
-        server.ports.map((port) => ({ ...port, device_id: server.id, name: "", admin_state_up: true })),
-      )
+      .flatMap((server) => server.ports.map((port) => ({ ...port, device_id: server.id, ...PORT_REST })))
       .filter(({ network_id: network }) => network === (query.get("network_id") ?? network))
       .sort((a, b) => (a.id < b.id ? -1 : 1));
     const marker = query.get("marker");
@@ -236,7 +241,7 @@ export async function startFakeOpenStack(): Promise<FakeOpenStack> {
     const cut = page.map((port) =>
       Object.fromEntries(Object.entries(port).filter(([key]) => fields.size === 0 || fields.has(key))),
     );
-    const next = { rel: "next", href: `${api.url}/network/v2.0/ports` };
+    const next = buildNextLink(`${api.url}/network/v2.0/ports`, query, page);
     return answered({ ports: cut, ...(page.length === size ? { ports_links: [next] } : {}) });
   }
 
@@ -244,8 +249,8 @@ export async function startFakeOpenStack(): Promise<FakeOpenStack> {
     if ([...query.keys()].some((key) => key !== "limit"))
       return refuse(errors.neutron(400, "HTTPBadRequest"));
     const size = Math.min(Number(query.get("limit") ?? fake.maxPage), fake.maxPage);
-    const page = [...fake.networks].slice(0, size).map(([id, name]) => ({ id, name, shared: false }));
-    const next = { rel: "next", href: `${api.url}/network/v2.0/networks` };
+    const page = [...fake.networks].slice(0, size).map(([id, name]) => ({ id, name, ...NETWORK_REST }));
+    const next = buildNextLink(`${api.url}/network/v2.0/networks`, query, page);
     return answered({ networks: page, ...(page.length === size ? { networks_links: [next] } : {}) });
   }
 
@@ -280,7 +285,7 @@ export function buildPort(id: string, address: string, traits: Partial<FakePort>
     device_owner: "compute:nova",
     network_id: NETWORK,
     status: "ACTIVE",
-    fixed_ips: [{ subnet_id: "s-1", ip_address: address }],
+    fixed_ips: [{ subnet_id: SUBNET, ip_address: address }],
     ...traits,
   };
 }
@@ -322,19 +327,62 @@ function aServer(id: string, index: number): FakeOpenStackServer {
       extra_specs: {},
     },
     zone: "az1",
-    ports: [buildPort(`port-${id}`, own)],
+    ports: [buildPort(id.replace(/^d3c1a0fe/, "9a7e0b1c"), own)],
     hidden: false,
   };
 }
 
-/** Returns a server as Nova describes it, with a few fields that this project does not read. */
+/** Builds the link to the page after this one, as Nova and Neutron do: the same query from another marker. */
+function buildNextLink(url: string, query: URLSearchParams, page: readonly { readonly id: string }[]) {
+  const next = new URLSearchParams(query);
+  next.set("marker", page.at(-1)?.id ?? "");
+  return { rel: "next", href: `${url}?${next}` };
+}
+
+// Fields that this project does not read. Their names and types are those of the services' own schemas.
+
+const USER_ID = "5a3b1c7d9e8f40a1b2c3d4e5f6a7b8c9";
+const SUBNET = "7d5e3c1a-4b2f-4c6d-8e9f-0a1b2c3d4e5f";
+const DOMAIN = { id: "default", name: "Default" };
+const ROLE = { id: "9fe2ff9ee4384b1894a90878d3e92bab", name: "member" };
+
+const SERVER_REST = {
+  ...{
+    key_name: null,
+    locked: false,
+    description: null,
+    config_drive: "",
+    image: "",
+    hostId: "",
+    progress: 0,
+  },
+  ...{ created: "2026-01-01T00:00:00Z", updated: "2026-01-01T00:01:00Z", user_id: USER_ID },
+  "OS-DCF:diskConfig": "MANUAL",
+  "OS-EXT-STS:power_state": 1,
+  "OS-EXT-STS:task_state": null,
+  "OS-EXT-STS:vm_state": "active",
+  "OS-SRV-USG:launched_at": "2026-01-01T00:01:00.000000",
+  "OS-SRV-USG:terminated_at": null,
+  "os-extended-volumes:volumes_attached": [],
+  security_groups: [{ name: "default" }],
+};
+
+const PORT_REST = {
+  ...{ name: "", admin_state_up: true, mac_address: "fa:16:3e:00:00:01" },
+  ...{ tenant_id: PROJECT, project_id: PROJECT },
+};
+
+const NETWORK_REST = {
+  ...{ admin_state_up: true, status: "ACTIVE", shared: false, subnets: [SUBNET] },
+  ...{ tenant_id: PROJECT, project_id: PROJECT },
+};
+
+/** Returns a server as Nova describes it. */
 function rendered({ hidden: _hidden, ports: _ports, zone, ...rest }: FakeOpenStackServer) {
   return {
     ...rest,
+    ...SERVER_REST,
+    links: [{ rel: "self", href: `http://nova.example.com/v2.1/servers/${rest.id}` }],
     "OS-EXT-AZ:availability_zone": zone,
-    "OS-EXT-STS:vm_state": "active",
-    key_name: null,
-    locked: false,
-    created: "2026-01-01T00:00:00Z",
   };
 }
