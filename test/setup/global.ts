@@ -13,7 +13,7 @@ import { getMotoProgram } from "#test/setup/moto-program.ts";
 import { listNeededParts } from "#test/setup/needed-parts.ts";
 import type { Parts } from "#test/setup/parts.ts";
 import { getPrometheusProgram } from "#test/setup/prometheus-programs.ts";
-import { getHcloudJudge } from "#test/setup/vendor-judges.ts";
+import { getHcloudJudge, getPythonJudge } from "#test/setup/vendor-judges.ts";
 
 /**
  * Finds or creates what the files of this run need from the machine, provides it to them, and prints a line
@@ -70,6 +70,10 @@ const MAKERS: { readonly [Name in keyof Parts]: Maker<Name> } = {
   "hcloud-judge": {
     suites: "suites that judge exchanges with Hetzner",
     make: async (mayBuild) => (mayBuild ? getHcloudJudge(say) : LEFT_TO_ALL),
+  },
+  "openstack-judge": {
+    suites: "suites that judge exchanges with OpenStack",
+    make: async (mayBuild) => (mayBuild ? getPythonJudge("openstack", say) : LEFT_TO_ALL),
   },
   "systemd-analyze": { suites: "tests of systemd's units", make: () => getFromPath("systemd-analyze") },
   kubectl: { suites: "tests of what kubectl makes of manifests", make: () => getFromPath("kubectl") },

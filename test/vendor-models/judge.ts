@@ -12,7 +12,7 @@ const Verdict = z.strictObject({
       operation: z.string(),
       /** Begins with `request`, `answer` or `error`. */
       message: z.string(),
-      /** The first exchange that has it, and how many have it. */
+      /** The test file, the first of its tests whose exchanges have it, and how many exchanges do. */
       file: z.string(),
       test: z.string(),
       count: z.int(),
@@ -48,6 +48,13 @@ export function formatViolations({ violations }: Verdict): readonly string[] {
     ({ operation, message, file, test, count }) =>
       `${operation}: ${message} (${count} times, first in ${file}, "${test}")`,
   );
+}
+
+/** Returns the operations in their order; one without a judged answer is marked. */
+export function listJudged({ operations }: Verdict): readonly string[] {
+  return Object.entries(operations)
+    .map(([name, { answers }]) => (answers > 0 ? name : `${name} without an answer`))
+    .sort();
 }
 
 /** Runs a command of a judge, and returns its output. Rejects with its errors. */

@@ -8,9 +8,11 @@ import {
   formatViolations,
   judgeExchanges,
   keepAnswersOf,
+  listJudged,
   runJudge,
   type Verdict,
 } from "#test/vendor-models/judge.ts";
+import { type Defect, inAnswer, testPlantedDefects } from "#test/vendor-models/planted-defects.ts";
 import type { Exchange } from "#test/vendor-models/recording/exchange.ts";
 import { recordSuites } from "#test/vendor-models/recording/record-suites.ts";
 
@@ -31,9 +33,7 @@ describeWithPart("hcloud-judge", "exchanges with Hetzner, judged by the types of
     });
 
     test("have every operation of the product, with an answer", () => {
-      const judged = Object.entries(verdict.operations).filter(([, { answers }]) => answers > 0);
-      expect(judged.map(([name]) => name).sort()).toEqual(OPERATIONS);
-      expect(Object.keys(verdict.operations).sort()).toEqual(OPERATIONS);
+      expect(listJudged(verdict)).toEqual(OPERATIONS);
     });
 
     test("have every field that the product reads", () => {
@@ -53,12 +53,7 @@ describeWithPart("hcloud-judge", "exchanges with Hetzner, judged by the types of
 
   test("Hetzner's client reads the emulated cloud", () => readWithClient(judge));
 
-  describe("report a planted defect:", () => {
-    test.each(DEFECTS)("$defect", async ({ plant, expected }) => {
-      const { violations } = await judgeExchanges(judge, [plant(await exchangeServers())]);
-      expect(violations.map(({ message }) => message)).toEqual(expected);
-    });
-  });
+  testPlantedDefects(judge, [{ exchange: "a list of servers", send: exchangeServers, defects: DEFECTS }]);
 });
 
 const OPERATIONS = ["GET /networks", "GET /servers", "GET /servers/actions", "GET /servers/{id}"];
@@ -101,22 +96,7 @@ async function exchangeServers(): Promise<Exchange> {
   }
 }
 
-/** A change of a correct exchange, and all that the judge says of it. */
-interface Defect {
-  readonly defect: string;
-  readonly plant: (exchange: Exchange) => Exchange;
-  readonly expected: readonly string[];
-}
-
-const inAnswer =
-  (from: string, to: string) =>
-  (exchange: Exchange): Exchange => {
-    if (!exchange.answerBody.includes(from)) throw new Error(`the answer has no ${from}`);
-    return { ...exchange, answerBody: exchange.answerBody.replace(from, to) };
-  };
-
 const DEFECTS: readonly Defect[] = [
-  { defect: "none", plant: (exchange) => exchange, expected: [] },
   {
     defect: "a renamed member",
     plant: inAnswer('"private_net"', '"private_networks"'),

@@ -63,7 +63,7 @@ func judgeLines(in io.Reader, out io.Writer) error {
 		return err
 	}
 	result := verdict{Operations: map[string]*count{}, Violations: []violation{}}
-	found := map[[2]string]int{}
+	found := map[[3]string]int{}
 	for lines := json.NewDecoder(in); ; {
 		var each exchange
 		if err := lines.Decode(&each); err == io.EOF {
@@ -82,7 +82,7 @@ func judgeLines(in io.Reader, out io.Writer) error {
 			counted.Answers++
 		}
 		for _, message := range messages {
-			key := [2]string{operation, message}
+			key := [3]string{each.File, operation, message}
 			at, ok := found[key]
 			if !ok {
 				at = len(result.Violations)
