@@ -46,7 +46,7 @@ export async function startFakeAccount(): Promise<FakeAccount> {
   Object.assign(all, { lb, nlb, nsgs });
   const addresses: FakeRoute = {
     method: "POST",
-    path: /^\/20160918\/publicIps\/actions\/getPublicIpByIpAddress$/,
+    path: /^\/20160918\/publicIps\/actions\/getByIpAddress$/,
     answer({ body }) {
       const found = publicIps.get((body as { ipAddress: string }).ipAddress);
       return found === undefined ? NOT_FOUND : { status: 200, body: found };

@@ -131,7 +131,7 @@ export function createReads(apis: OciApis, callContext: CallContext): Reads {
       readOne("iaas", "vcn:GetSubnet", `/20160918/subnets/${encodeURIComponent(id)}`, Subnet),
     readPublicIp: (address) =>
       readOnce(`address ${address}`, async () => {
-        const template = "POST /20160918/publicIps/actions/getPublicIpByIpAddress";
+        const template = "POST /20160918/publicIps/actions/getByIpAddress";
         const path = template.slice("POST ".length);
         const request = { method: "POST", operation: "vcn:GetPublicIpByIpAddress", template, path } as const;
         const read = await apis.iaas.send({ ...request, body: { ipAddress: address } }, callContext);
