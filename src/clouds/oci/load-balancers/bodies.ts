@@ -21,7 +21,7 @@ export function buildBackendSet(
   );
   const backends = addresses[port.family].map((ipAddress) => {
     const backend = { ipAddress, port: port.nodePort };
-    return currentBackends.get(formatBackendKey(backend)) ?? buildBackend(desired.kind, backend);
+    return buildBackend(desired.kind, backend, currentBackends.get(formatBackendKey(backend)));
   });
   const { sessionPersistenceConfiguration, lbCookieSessionPersistenceConfiguration } = current ?? {};
   return {
@@ -41,12 +41,19 @@ export function formatBackendKey({ ipAddress, port }: Pick<Backend, "ipAddress" 
   return `${canonicalizeIp(ipAddress ?? "") ?? ipAddress ?? ""}:${port}`;
 }
 
-/** Builds a backend for creation. */
+/**
+ * Builds a backend of a request: `current` as the API shows it, or a new one. Load balancers show a name and
+ * accept none; network load balancers accept it.
+ */
 export function buildBackend(
   kind: DesiredState["kind"],
   backend: { readonly ipAddress: string; readonly port: number },
-) {
-  return { ...(kind === "lb" ? {} : { name: formatBackendKey(backend) }), ...backend, weight: 1 };
+  current?: Backend,
+): Readonly<Record<string, unknown>> {
+  const name = kind === "lb" ? {} : { name: formatBackendKey(backend) };
+  if (current === undefined) return { ...name, ...backend, weight: 1 };
+  const { name: _, ...accepted } = current;
+  return kind === "lb" ? accepted : current;
 }
 
 /**

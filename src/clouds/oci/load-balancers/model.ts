@@ -254,8 +254,8 @@ function chooseBackends(
     desiredBackends.length === currentBackends.size &&
     desiredBackends.every((backend) => currentBackends.has(formatBackendKey(backend)));
   if (isSame) return undefined;
-  return desiredBackends.map(
-    (backend) => currentBackends.get(formatBackendKey(backend)) ?? buildBackend(kind, backend),
+  return desiredBackends.map((backend) =>
+    buildBackend(kind, backend, currentBackends.get(formatBackendKey(backend))),
   );
 }
 

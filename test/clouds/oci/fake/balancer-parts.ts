@@ -9,9 +9,6 @@ const ofBackend = {
   ipAddress: z.union([z.ipv4(), z.ipv6()]),
   port: z.int().min(1).max(65_535),
   weight: z.int().optional(),
-  isBackup: z.boolean().optional(),
-  isDrain: z.boolean().optional(),
-  isOffline: z.boolean().optional(),
 };
 
 const ofHealthChecker = {
@@ -20,6 +17,7 @@ const ofHealthChecker = {
   urlPath: z.string().optional(),
   retries: z.int().min(1).optional(),
   returnCode: z.int().optional(),
+  responseBodyRegex: z.string().optional(),
 };
 
 const ofListener = {
@@ -36,14 +34,15 @@ export const LB = {
     backends: z.array(
       z.strictObject({
         ...ofBackend,
-        backup: z.boolean().optional(),
-        drain: z.boolean().optional(),
-        offline: z.boolean().optional(),
-        name: z.string().optional(),
+        weight: z.int().default(1),
+        backup: z.boolean().default(false),
+        drain: z.boolean().default(false),
+        offline: z.boolean().default(false),
       }),
     ),
     healthChecker: z.strictObject({
       ...ofHealthChecker,
+      responseBodyRegex: z.string().default(".*"),
       intervalInMillis: z.int().min(1_000).max(1_800_000).optional(),
       timeoutInMillis: z.int().optional(),
     }),
@@ -79,7 +78,15 @@ export const NLB = {
     policy: z.enum(["FIVE_TUPLE", "THREE_TUPLE", "TWO_TUPLE"]),
     isPreserveSource: z.boolean().optional(),
     ipVersion: z.enum(["IPV4", "IPV6"]).optional(),
-    backends: z.array(z.strictObject({ ...ofBackend, name: z.string().optional() })),
+    backends: z.array(
+      z.strictObject({
+        ...ofBackend,
+        isBackup: z.boolean().optional(),
+        isDrain: z.boolean().optional(),
+        isOffline: z.boolean().optional(),
+        name: z.string().optional(),
+      }),
+    ),
     healthChecker: z.strictObject({
       ...ofHealthChecker,
       intervalInMillis: z.int().min(10_000).max(1_800_000).optional(),

@@ -79,11 +79,14 @@ export function createFakeBalancers(
   };
   const etagOf = ({ id, version }: FakeBalancer): string => `${id.slice(-4)}-${version}`;
   const shown = (balancer: FakeBalancer) => {
-    const { version: _, hiddenFor: __, others, ruleSets, ...rest } = balancer;
+    const { version: _, hiddenFor: __, others, ruleSets, backendSets, ...rest } = balancer;
+    // The addresses of a request are among those of the answer.
+    const { assignedPrivateIpv4: ___, assignedIpv6: ____, ...shownOthers } = others;
     return {
-      ...others,
+      ...REQUIRED[kind],
+      ...shownOthers,
       ...rest,
-      ...(kind === "lb" ? { ruleSets } : {}),
+      ...(kind === "lb" ? { backendSets: nameBackends(backendSets), ruleSets: named(ruleSets) } : { backendSets }),
       timeCreated: "2026-01-01T00:00:00.000Z",
     };
   };
@@ -368,6 +371,21 @@ export function createFakeBalancers(
 
   const fake: FakeBalancers = { balancers, routes, violations, tokens, hideNew: 0, failCreation: false, add };
   return fake;
+}
+
+/** Members that each answer has, for load balancers that were not created by a request. */
+const REQUIRED = { lb: { shapeName: "flexible" }, nlb: { subnetId: "ocid1.subnet.oc1.phx.s1" } };
+
+/** Returns the backend sets of a load balancer as its API shows them: backends have a name. */
+function nameBackends(backendSets: Parts): Parts {
+  const show = (set: Record<string, unknown>) => ({
+    ...set,
+    backends: ((set["backends"] as Record<string, unknown>[] | undefined) ?? []).map((backend) => ({
+      ...backend,
+      name: `${backend["ipAddress"]}:${backend["port"]}`,
+    })),
+  });
+  return Object.fromEntries(Object.entries(backendSets).map(([name, set]) => [name, show(set)]));
 }
 
 /** All free-form tags: missing ones are removed. */

@@ -321,7 +321,7 @@ describe("nodes", () => {
     const { actions } = await player.settle(onlyTargets(buildService(), [one]));
     expect(actions).toEqual(["lb:UpdateBackendSet"]);
     expect(theOne("lb").backendSets["TCP-80"]?.["backends"]).toEqual([
-      { ipAddress: "10.0.0.1", port: 30_080, weight: 1 },
+      { ipAddress: "10.0.0.1", port: 30_080, weight: 1, backup: false, drain: false, offline: false },
     ]);
     expect(account.oci.requests.some(({ path }) => /networkSecurityGroups|subnets|network/.test(path))).toBe(
       false,
