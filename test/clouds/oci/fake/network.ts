@@ -65,7 +65,7 @@ export function createFakeNetwork(): FakeNetwork {
       path: /^\/20160918\/vcns\/([^/]+)$/,
       answer: (_, id = "") =>
         [...subnets.values()].some(({ vcnId }) => vcnId === id)
-          ? { status: 200, body: { id, compartmentId: COMPARTMENT, lifecycleState: "AVAILABLE" } }
+          ? { status: 200, body: { id, compartmentId: COMPARTMENT, ...VCN_REST } }
           : NOT_FOUND,
     },
     {
@@ -75,7 +75,7 @@ export function createFakeNetwork(): FakeNetwork {
         const subnet = subnets.get(id);
         return subnet === undefined
           ? NOT_FOUND
-          : { status: 200, body: { ...subnet, cidrBlock: "10.0.0.0/16" } };
+          : { status: 200, body: { ...subnet, ...SUBNET_REST } };
       },
     },
     {
@@ -141,7 +141,9 @@ export function createFakeNetwork(): FakeNetwork {
             vnicId: vnic.id,
             subnetId: vnic.subnetId,
             ipAddress,
-            lifecycleState: "AVAILABLE",
+            compartmentId: vnic.compartmentId,
+            displayName: `ipv6-${index}`,
+            ...{ lifecycleState: "AVAILABLE", timeCreated: TIME },
           })),
         ),
     },
@@ -162,6 +164,15 @@ export function createFakeNetwork(): FakeNetwork {
   return network;
 }
 
+// Fields that this project does not read. Their names and types are those of Oracle's own client.
+
+const TIME = "2026-01-01T00:00:00.000Z";
+const VCN_REST = { lifecycleState: "AVAILABLE", cidrBlock: "10.0.0.0/16", cidrBlocks: ["10.0.0.0/16"] };
+const SUBNET_REST = {
+  ...{ cidrBlock: "10.0.0.0/16", lifecycleState: "AVAILABLE", virtualRouterMac: "00:00:17:B6:4D:DD" },
+  routeTableId: "ocid1.routetable.oc1.phx.r1",
+};
+
 function privateIpId({ id }: FakeVnic): string {
   return id.replace("vnic", "privateip");
 }
@@ -170,7 +181,6 @@ function renderedVnic({ reserved, publicIpCompartmentId, ipv6Addresses, ...vnic 
   return {
     ...vnic,
     ...(ipv6Addresses.length === 0 ? {} : { ipv6Addresses }),
-    lifecycleState: "AVAILABLE",
-    skipSourceDestCheck: false,
+    ...{ lifecycleState: "AVAILABLE", skipSourceDestCheck: false, timeCreated: TIME },
   };
 }

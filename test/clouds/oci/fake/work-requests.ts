@@ -34,8 +34,17 @@ export interface FakeWorkRequests {
   finish(): void;
 }
 
-/** The network load balancers' names for the load balancer operations whose types are read. */
-const NETWORK_TYPES: Readonly<Record<string, string>> = { UpdateNetworkSecurityGroups: "UPDATE_NSGS" };
+/** The network load balancers' names of operations. */
+const NETWORK_TYPES: Readonly<Record<string, string>> = {
+  CreateLoadBalancer: "CREATE_NETWORK_LOAD_BALANCER",
+  UpdateLoadBalancer: "UPDATE_NETWORK_LOAD_BALANCER",
+  DeleteLoadBalancer: "DELETE_NETWORK_LOAD_BALANCER",
+  UpdateNetworkSecurityGroups: "UPDATE_NSGS",
+  "Put backendSets": "UPDATE_BACKENDSET",
+  "Delete backendSets": "DELETE_BACKENDSET",
+  "Put listeners": "UPDATE_LISTENER",
+  "Delete listeners": "DELETE_LISTENER",
+};
 
 export function createFakeWorkRequests(): FakeWorkRequests {
   const all: FakeWork[] = [];
