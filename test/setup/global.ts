@@ -75,6 +75,10 @@ const MAKERS: { readonly [Name in keyof Parts]: Maker<Name> } = {
     suites: "suites that judge exchanges with OpenStack",
     make: async (mayBuild) => (mayBuild ? getPythonJudge("openstack", say) : LEFT_TO_ALL),
   },
+  "oci-judge": {
+    suites: "suites that judge exchanges with Oracle Cloud",
+    make: async (mayBuild) => (mayBuild ? getPythonJudge("oci", say) : LEFT_TO_ALL),
+  },
   "systemd-analyze": { suites: "tests of systemd's units", make: () => getFromPath("systemd-analyze") },
   kubectl: { suites: "tests of what kubectl makes of manifests", make: () => getFromPath("kubectl") },
   hadolint: {

@@ -27,6 +27,7 @@ export interface Parts {
   /** Judges requests and answers by what Hetzner publishes; so do the next ones for their clouds. */
   readonly "hcloud-judge": Part<Program>;
   readonly "openstack-judge": Part<Program>;
+  readonly "oci-judge": Part<Program>;
   /** Checks systemd units, also on machines without systemd. */
   readonly "systemd-analyze": Part<string>;
   readonly kubectl: Part<string>;

@@ -9,7 +9,7 @@ export function getHcloudJudge(say: (line: string) => void): Promise<Part<Progra
 }
 
 /** A cloud whose judge is a program in Python. */
-export type PythonJudge = "openstack";
+export type PythonJudge = "openstack" | "oci";
 
 /** Returns the program that judges exchanges with a cloud by what its requirements bring; these are installed once. */
 export async function getPythonJudge(

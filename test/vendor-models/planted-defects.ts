@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Program } from "#test/setup/virtual-environment.ts";
 import { judgeExchanges, type Verdict } from "#test/vendor-models/judge.ts";
 import type { Exchange } from "#test/vendor-models/recording/exchange.ts";
+import { RECORDING_TIMEOUT_MS } from "#test/vendor-models/recording/record-suites.ts";
 
 /** A change of a correct exchange, and all that the judge says of it. */
 export interface Defect {
@@ -19,7 +20,7 @@ export interface Planting {
 
 /** Tests that a judge accepts correct exchanges, and reports each defect planted into them. */
 export function testPlantedDefects(judge: Program, plantings: readonly Planting[]): void {
-  const unchanged: Defect = { defect: "nothing, if it is correct", plant: (each) => each, expected: [] };
+  const unchanged: Defect = { defect: "no defect, if it is correct", plant: (each) => each, expected: [] };
   const rows = plantings.flatMap(({ exchange, send, defects }) =>
     [unchanged, ...defects].map((each) => ({ ...each, exchange, send })),
   );
@@ -31,7 +32,7 @@ export function testPlantedDefects(judge: Program, plantings: readonly Planting[
         rows.map(async ({ send, plant }, row) => ({ ...plant(await send()), file: `row ${row}` })),
       );
       verdict = await judgeExchanges(judge, planted);
-    });
+    }, RECORDING_TIMEOUT_MS);
 
     test.for(rows.map((row, index) => ({ ...row, index })))(
       "of $exchange: $defect",
@@ -43,12 +44,12 @@ export function testPlantedDefects(judge: Program, plantings: readonly Planting[
   });
 }
 
-/** Replaces the first occurrence of a text in the answer. Throws if there is none. */
+/** Replaces the first occurrence of a text in the answer. Throws if it is missing. */
 export function inAnswer(from: string, to: string): Defect["plant"] {
   return (exchange) => ({ ...exchange, answerBody: replaceFirst(exchange.answerBody, from, to) });
 }
 
-/** Replaces the first occurrence of a text in the request's body. Throws if there is none. */
+/** Replaces the first occurrence of a text in the request's body. Throws if it is missing. */
 export function inRequest(from: string, to: string): Defect["plant"] {
   return (exchange) => ({ ...exchange, requestBody: replaceFirst(exchange.requestBody, from, to) });
 }

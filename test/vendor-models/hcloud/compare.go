@@ -122,7 +122,7 @@ func checkStructs(at string, value any, types []reflect.Type) []string {
 		}
 		messages = append(messages, checkValue(at+"."+name, member, declared.kind)...)
 		if text, isText := member.(string); isText && values[path] != nil && !slices.Contains(values[path], text) {
-			messages = append(messages, fmt.Sprintf("%s.%s: %q is none of the client's values", at, name, text))
+			messages = append(messages, fmt.Sprintf("%s.%s: %q is not among the client's values", at, name, text))
 		}
 	}
 	for name, declared := range fields {

@@ -14,7 +14,7 @@ import {
 } from "#test/vendor-models/judge.ts";
 import { type Defect, inAnswer, testPlantedDefects } from "#test/vendor-models/planted-defects.ts";
 import type { Exchange } from "#test/vendor-models/recording/exchange.ts";
-import { recordSuites } from "#test/vendor-models/recording/record-suites.ts";
+import { RECORDING_TIMEOUT_MS, recordSuites } from "#test/vendor-models/recording/record-suites.ts";
 
 /** The tests that change no answer of the emulated cloud. */
 const UNCHANGED = ["test/clouds/hcloud/cloud.test.ts", "test/clouds/hcloud/scale.test.ts one after another"];
@@ -26,7 +26,7 @@ describeWithPart("hcloud-judge", "exchanges with Hetzner, judged by the types of
     beforeAll(async () => {
       exchanges = keepAnswersOf(UNCHANGED, await recordSuites(["test/clouds/hcloud/"]));
       verdict = await judgeExchanges(judge, exchanges);
-    });
+    }, RECORDING_TIMEOUT_MS);
 
     test("break no rule", () => {
       expect(formatViolations(verdict)).toEqual([]);
@@ -121,7 +121,7 @@ const DEFECTS: readonly Defect[] = [
   {
     defect: "an invented status",
     plant: inAnswer('"status":"running"', '"status":"active"'),
-    expected: ['answer.servers[].status: "active" is none of the client\'s values'],
+    expected: ['answer.servers[].status: "active" is not among the client\'s values'],
   },
   {
     defect: "no pages",

@@ -24,7 +24,7 @@ import {
 } from "#test/vendor-models/judge.ts";
 import { type Defect, inAnswer, inRequest, testPlantedDefects } from "#test/vendor-models/planted-defects.ts";
 import type { Exchange } from "#test/vendor-models/recording/exchange.ts";
-import { recordSuites } from "#test/vendor-models/recording/record-suites.ts";
+import { RECORDING_TIMEOUT_MS, recordSuites } from "#test/vendor-models/recording/record-suites.ts";
 
 /** The tests that change no answer of the emulated cloud. */
 const UNCHANGED = [
@@ -44,7 +44,7 @@ describeWithPart("openstack-judge", "exchanges with OpenStack, judged by its ser
       const ofOpenStack = all.filter(({ target }) => /^\/(identity|compute|network)\//.test(target));
       exchanges = keepAnswersOf(UNCHANGED, ofOpenStack);
       verdict = await judgeExchanges(judge, exchanges);
-    });
+    }, RECORDING_TIMEOUT_MS);
 
     test("break no rule", () => {
       expect(formatViolations(verdict)).toEqual([]);

@@ -6,8 +6,11 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Exchange, RECORDING_FOLDER } from "#test/vendor-models/recording/exchange.ts";
 
-/** Longer than the suites of one cloud take on a loaded machine. */
-const TIMEOUT_MS = 280_000;
+/** Longer than the suites of one cloud take on a busy machine; alone they take a minute. */
+const TIMEOUT_MS = 570_000;
+
+/** The time limit of a hook that records. */
+export const RECORDING_TIMEOUT_MS = 600_000;
 
 /**
  * Runs test files, named by their paths or the beginnings of them, and returns every exchange with the
@@ -23,7 +26,8 @@ export async function recordSuites(paths: readonly string[]): Promise<readonly E
       .flatMap((text) => text.split("\n").filter((line) => line !== ""))
       .map((line) => JSON.parse(line));
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    // Workers of a run that was ended may still write.
+    await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   }
 }
 
