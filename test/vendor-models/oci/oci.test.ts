@@ -92,7 +92,11 @@ describeWithPart("oci-judge", "exchanges with Oracle Cloud, judged by its client
       send: () => find("GET", /loadBalancers\/[^/]+$/, '"ACTIVE"'),
       defects: OF_BALANCER,
     },
-    { exchange: "a list of instances", send: () => find("GET", /\/instances\?/, '"RUNNING"'), defects: OF_INSTANCES },
+    {
+      exchange: "a list of instances",
+      send: () => find("GET", /\/instances\?/, '"RUNNING"'),
+      defects: OF_INSTANCES,
+    },
   ]);
 });
 

@@ -86,7 +86,9 @@ export function createFakeBalancers(
       ...REQUIRED[kind],
       ...shownOthers,
       ...rest,
-      ...(kind === "lb" ? { backendSets: nameBackends(backendSets), ruleSets: named(ruleSets) } : { backendSets }),
+      ...(kind === "lb"
+        ? { backendSets: nameBackends(backendSets), ruleSets: named(ruleSets) }
+        : { backendSets }),
       timeCreated: "2026-01-01T00:00:00.000Z",
     };
   };

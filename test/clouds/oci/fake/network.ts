@@ -73,9 +73,7 @@ export function createFakeNetwork(): FakeNetwork {
       path: /^\/20160918\/subnets\/([^/]+)$/,
       answer: (_, id = "") => {
         const subnet = subnets.get(id);
-        return subnet === undefined
-          ? NOT_FOUND
-          : { status: 200, body: { ...subnet, ...SUBNET_REST } };
+        return subnet === undefined ? NOT_FOUND : { status: 200, body: { ...subnet, ...SUBNET_REST } };
       },
     },
     {
