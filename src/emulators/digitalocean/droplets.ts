@@ -106,6 +106,7 @@ function renderDroplet(
     vcpus: 4,
     locked: false,
     created_at: "2026-01-01T00:00:00Z",
+    volume_ids: [],
     features: ["private_networking", ...(gpu ? ["gpu"] : [])],
     region: { slug: region, name: "Frankfurt 1", available: !hidden, features: [], sizes: [] },
     ...(networks === undefined ? {} : { networks }),
