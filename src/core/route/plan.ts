@@ -102,8 +102,8 @@ function parseTable({ id, size, networks, routes }: RouteTable): Table {
 }
 
 /**
- * If several nodes claim a network, the current target of its route owns it, or else the first by name of those with a
- * live instance.
+ * If several nodes claim a network, the current target of its route owns it. Without one, it is the first by name
+ * with a live instance.
  */
 function selectOwners(
   { desired, state }: PlanInputs,
