@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createHistory, describeStep, type Step, type Topic } from "./history.ts";
+import { performStep } from "./perform-step.ts";
+import { type Comparison, settle } from "./settle.ts";
+import { SERVICES_PATH, type Side } from "./side.ts";
+import { describeDifference } from "./snapshot.ts";
+
+export interface SeedOptions {
+  readonly length: number;
+  readonly topics: readonly Topic[];
+  /** Comes to rest and compares after so many steps, too, to find the first steps that differ. */
+  readonly every?: number;
+}
+
+/** What a history has shown. */
+export interface SeedResult {
+  readonly seed: number;
+  /** Differences without a reason, with the steps before them; undefined if there are none. */
+  readonly failure: string | undefined;
+  /** How often each row of the docs explained a difference. */
+  readonly known: Comparison["known"];
+  readonly seconds: number;
+}
+
+/**
+ * Plays the history of a seed on both sides and compares them at rest; then removes all Services, and compares what is
+ * left.
+ */
+export async function playSeed(
+  stock: Side,
+  ours: Side,
+  seed: number,
+  { length, topics, every = length }: SeedOptions,
+): Promise<SeedResult> {
+  const startedAt = performance.now();
+  const sides = [stock, ours];
+  const steps = createHistory(seed, length, topics);
+  const known: Comparison["known"][number][] = [];
+  const finish = (failure: string | undefined): SeedResult => ({
+    ...{ seed, failure, known, seconds: Math.round((performance.now() - startedAt) / 1_000) },
+  });
+  /** Returns what differs, after these steps. */
+  const check = async (after: readonly string[]): Promise<string | undefined> => {
+    const comparison = await settle(stock, ours);
+  if (process.env["DUMP"]) for (const side of sides) { const { takeSnapshot } = await import("./snapshot.ts"); console.error(side.name, side.moto.counts(), JSON.stringify([...(await takeSnapshot(side))], null, 1)); }
+    known.push(...comparison.known);
+    if (comparison.differences.length === 0) return undefined;
+    const lines = comparison.differences.map((each) => `    ${describeDifference(each)}`);
+    return [...after.map((step) => `  ${step}`), "  differ:", ...lines].join("\n");
+  };
+
+  await Promise.all(sides.map((side) => side.begin()));
+  for (let first = 0; first < steps.length; first += every) {
+    const part = steps.slice(first, first + every);
+    for (const step of part) await play(sides, step);
+    for (const side of sides) side.moto.failures.drop();
+    const failure = await check(part.map((step, index) => `${first + index + 1}. ${describeStep(step)}`));
+    if (failure !== undefined) return finish(failure);
+  }
+  await Promise.all(sides.map(deleteServices));
+  return finish(await check(["all Services were deleted"]));
+}
+
+async function play(sides: readonly Side[], step: Step): Promise<void> {
+  await sleep(step.afterMs);
+  await Promise.all(sides.map((side) => performStep(side, step)));
+}
+
+async function deleteServices(side: Side): Promise<void> {
+  const { items } = (await side.ask({ method: "GET", path: SERVICES_PATH })) as {
+    readonly items: readonly { readonly metadata: { readonly name: string } }[];
+  };
+  for (const { metadata } of items.filter((each) => each.metadata.name !== "kubernetes"))
+    await side.attempt({ method: "DELETE", path: `${SERVICES_PATH}/${metadata.name}` });
+}
