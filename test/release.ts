@@ -24,6 +24,7 @@ const SUITES: Readonly<Record<string, readonly [script: string, ...args: string[
   "two-actors-kube-apiserver": ["test:two-actors", "--runs", "20", "--kube-apiserver"],
   sharding: ["test:sharding"],
   handover: ["test:handover"],
+  differential: ["test:differential", "--seeds", "50"],
   interop: ["test:interop"],
   upgrade: ["test:upgrade"],
 };

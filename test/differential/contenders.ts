@@ -14,7 +14,7 @@ import { buildStockFlags, CLUSTER, readText, waitUntil, writeStock } from "#test
 export interface Contender {
   /** Returns why it no longer runs; undefined while it runs. */
   failure(): string | undefined;
-  /** Returns the end of its log. */
+  /** Returns its log. */
   said(): Promise<string>;
   stop(): Promise<void>;
 }
@@ -32,9 +32,6 @@ export type StartContender = (place: ContenderPlace) => Promise<Contender>;
 
 /** How often both compare the addresses of initialized nodes: five minutes by default. */
 const STATUS_FREQUENCY = "5s";
-
-/** Characters of a log that explain a failure. */
-const MAX_LOG = 6_000;
 
 /** Returns a start of the stock controller, with all its controllers but the one of routes. */
 export function createStockStart(program: string): StartContender {
@@ -72,7 +69,7 @@ export function createStockStart(program: string): StartContender {
     await waitUntil("the stock controller to start", started, 60_000);
     return {
       failure: () => (running.hasExited() ? `the stock controller ended: ${running.output()}` : undefined),
-      said: async () => (await readText(logFile)).slice(-MAX_LOG),
+      said: () => readText(logFile),
       stop: () => running.stop("SIGKILL"),
     };
   };
@@ -94,11 +91,7 @@ export const startOurs: StartContender = async ({ folder, plane, url, network: {
   await running.line("Listed");
   return {
     failure: () => (running.child.exitCode === null ? undefined : "serverless-ccm run ended"),
-    said: async () =>
-      running.lines
-        .map((line) => JSON.stringify(line))
-        .join("\n")
-        .slice(-MAX_LOG),
+    said: async () => running.lines.map((line) => JSON.stringify(line)).join("\n"),
     stop: async () => void (await running.end("SIGTERM")),
   };
 };

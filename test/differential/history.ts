@@ -46,7 +46,7 @@ export type Happening =
     }
   | { readonly do: "taint for the autoscaler" | "untaint"; readonly node: number }
   | { readonly do: "create Service" | "change Service"; readonly service: number; readonly spec: ServiceSpec }
-  | { readonly do: "delete Service"; readonly service: number }
+  | { readonly do: "delete Service" | "touch Service"; readonly service: number }
   | {
       readonly do: "disturb the cloud";
       readonly operation: "change" | "describe" | "*";
@@ -81,6 +81,8 @@ interface LivingNode {
 /** Creates the history of a seed: the same in each run. */
 export function createHistory(seed: number, length: number, topics: readonly Topic[]): readonly Step[] {
   const draw = createDraw(seed);
+  // Without Services, a history may end with stopped instances.
+  const hasServices = topics.includes("services") && draw.chance(0.75);
   const nodes: LivingNode[] = [];
   const services = new Map<number, ServiceSpec>();
   let lastNode = 0;
@@ -173,7 +175,19 @@ export function createHistory(seed: number, length: number, topics: readonly Top
     const one = draw.one(nodes as [LivingNode, ...LivingNode[]]);
     return { ...(topic === "nodes" ? changeNode(one) : liveOn(one)), afterMs };
   });
-  return [...steps, { do: "calm the cloud", afterMs: 0 }];
+  // The stock controller cannot register stopped instances, and retries after up to five minutes: a change of the
+  // Service ends that wait.
+  const closing: Happening[] = [
+    { do: "calm the cloud" },
+    ...(hasServices ? nodes.filter(({ isStopped }) => isStopped) : []).map(
+      ({ node }): Happening => ({ do: "start instance", node }),
+    ),
+    ...[...services.keys()].map((service): Happening => ({ do: "touch Service", service })),
+  ];
+  return [
+    ...steps,
+    ...closing.map((happening, index) => ({ ...happening, afterMs: index === 1 ? 3_000 : 0 })),
+  ];
 }
 
 const PORTS = [80, 443, 8080] as const;
@@ -183,6 +197,8 @@ const HEALTH_PORTS_FROM = 32_000;
 function drawService(draw: Draw, service: number, old: ServiceSpec | undefined): ServiceSpec {
   const isNetwork = old === undefined ? draw.chance(0.5) : old.annotations["type"] === "nlb";
   const isInternal = old === undefined ? draw.chance(0.25) : old.annotations["internal"] === "true";
+  // Of an NLB that exists, the stock controller cannot change the protocol of a port.
+  const isUdp = old === undefined ? isNetwork && draw.chance(0.2) : old.ports[0]?.protocol === "UDP";
   // The kind and the scheme of a load balancer are those of its creation.
   const annotations: Record<string, string> = {
     ...(isNetwork ? { type: "nlb" } : {}),
@@ -190,7 +206,6 @@ function drawService(draw: Draw, service: number, old: ServiceSpec | undefined):
   };
   for (const [name, values] of Object.entries(isNetwork ? NETWORK_VALUES : CLASSIC_VALUES))
     if (draw.chance(0.15)) annotations[name] = draw.one(values);
-  const isUdp = isNetwork && draw.chance(0.2);
   const isMoved = draw.chance(0.2);
   const chosen = PORTS.filter(() => draw.chance(0.5));
   return {
@@ -229,7 +244,6 @@ const CLASSIC_VALUES: Values = {
   "healthcheck-unhealthy-threshold": ["3", "5"],
   "connection-draining-enabled": ["true", "false"],
   "connection-idle-timeout": ["60", "120"],
-  "proxy-protocol": ["*"],
   "backend-protocol": ["tcp", "http"],
 };
 

@@ -4,12 +4,44 @@ import type { Difference } from "./snapshot.ts";
 export interface KnownDifference {
   /** The page, from the project's folder. */
   readonly page: string;
-  /** The first cell of the row. */
-  readonly row: string;
+  /** The beginning of the row or item. */
+  readonly text: string;
   covers(difference: Difference): boolean;
 }
 
-export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [];
+const CLASSIC = "docs/reference/classic-load-balancers-on-aws.md";
+const SERVICES = "docs/reference/services-on-aws.md";
+const SWITCH_OFF = "docs/how-to/switch-the-stock-controller-off.md";
+
+/** Tags that come from annotations, and the tag that remembers them. */
+const ADDITIONAL_TAG = /^\.tags\.(team|level|serverless-ccm\.io\/additional-tags)$/;
+
+export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
+  {
+    page: SWITCH_OFF,
+    text: "| Services | one tag, `kubernetes.io/service-name`, on the security group",
+    covers: ({ thing, path, stock }) =>
+      thing.startsWith("security group k8s-elb-") &&
+      path === ".Tags.kubernetes.io/service-name" &&
+      stock.length === 0,
+  },
+  {
+    page: SERVICES,
+    text: "| a target group without a listener |",
+    covers: ({ thing, path, ours }) =>
+      /^target group .* without load balancer$/.test(thing) && path === "" && ours.length === 0,
+  },
+  {
+    page: SERVICES,
+    text: "| `additional-resource-tags` changed |",
+    covers: ({ thing, path }) => /^(network|listener|target)/.test(thing) && ADDITIONAL_TAG.test(path),
+  },
+  {
+    page: CLASSIC,
+    text: "- A removed annotation loses its effect: tags, attributes,",
+    covers: ({ thing, path }) => thing.startsWith("classic load balancer ") && ADDITIONAL_TAG.test(path),
+  },
+];
 
 /** Returns the row that explains a difference, if any. */
 export function findRow(difference: Difference): KnownDifference | undefined {

@@ -18,6 +18,7 @@ const HELP = `Plays random histories with the stock AWS cloud-controller-manager
   --every N     compares after so many steps, too
   --topic NAME  ${TOPICS.join(", ")}; may be repeated; all of them without it
   --lanes N     histories at the same time (default 2)
+  --logs FOLDER writes the logs and the cloud's calls of sides that differ there
 `;
 
 process.exitCode = await main();
@@ -32,6 +33,7 @@ async function main(): Promise<number> {
       every: { type: "string" },
       topic: { type: "string", multiple: true, default: [...TOPICS] },
       lanes: { type: "string", default: "2" },
+      logs: { type: "string" },
       help: { type: "boolean", default: false },
     },
   });
@@ -61,7 +63,11 @@ async function main(): Promise<number> {
   const programs = await findPrograms();
   if (typeof programs === "string") return skip(programs);
   const seeds = Array.from({ length: count }, (_, index) => first + index);
-  const options = { length, topics, ...(every === undefined ? {} : { every }) };
+  const options = {
+    ...{ length, topics },
+    ...(every === undefined ? {} : { every }),
+    ...(values.logs === undefined ? {} : { logs: values.logs }),
+  };
   const results: SeedResult[] = [];
   await Promise.all(
     Array.from({ length: Math.min(lanes, count) }, () => runLane(programs, seeds, options, results)),
@@ -125,7 +131,7 @@ async function runLane(
 function countRows(results: readonly SeedResult[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { row } of results.flatMap(({ known }) => known)) {
-    const name = `${row.page}: ${row.row}`;
+    const name = `${row.page}: ${row.text}`;
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   return counts;

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   AssociateAddressCommand,
   CreateTagsCommand,
@@ -19,8 +20,8 @@ const PREFIX = "service.beta.kubernetes.io/aws-load-balancer-";
 const AUTOSCALER_TAINT = "ToBeDeletedByClusterAutoscaler";
 
 /**
- * Lets a step happen on a side; its changes of the cloud pass by the failures, which are for the contender. Objects that the side's contender has deleted are left out, as other clients would
- * find them deleted.
+ * Lets a step happen on a side. Its changes of the cloud pass by the failures, which are for the contender. Objects
+ * that the contender has deleted stay deleted.
  */
 export async function performStep(side: Side, step: Step): Promise<void> {
   switch (step.do) {
@@ -59,6 +60,8 @@ export async function performStep(side: Side, step: Step): Promise<void> {
       return;
     }
     case "label node":
+      // The cloud's labels take the place of those that a node has before.
+      await waitUntilInitialized(side, getMachine(side, step.node));
       return patchNode(side, getMachine(side, step.node), MERGE, {
         metadata: { labels: { [step.label]: step.value } },
       });
@@ -72,6 +75,11 @@ export async function performStep(side: Side, step: Step): Promise<void> {
       return createService(side, step.service, step.spec);
     case "change Service":
       return changeService(side, step.service, step.spec);
+    case "touch Service": {
+      const path = `${SERVICES_PATH}/${formatServiceName(step.service)}`;
+      const body = { metadata: { annotations: { "example.com/touched": "true" } } };
+      return side.attempt({ method: "PATCH", path, contentType: MERGE, body });
+    }
     case "delete Service":
       return side.attempt({ method: "DELETE", path: `${SERVICES_PATH}/${formatServiceName(step.service)}` });
     case "disturb the cloud": {
@@ -112,6 +120,21 @@ async function join(side: Side, node: number, spec: NodeSpec): Promise<void> {
   await side.ask({ method: "POST", path: "/api/v1/nodes?fieldManager=kubelet", body });
   await setReadiness(side, machine, "True");
 }
+
+/** Resolves when the contender has removed the node's taint, or after a while. */
+async function waitUntilInitialized(side: Side, { nodeName }: Machine): Promise<void> {
+  const deadline = performance.now() + INITIALIZATION_MS;
+  while (performance.now() < deadline) {
+    const { spec } = (await side.ask({ method: "GET", path: `/api/v1/nodes/${nodeName}` })) as {
+      readonly spec: { readonly taints?: readonly { readonly key: string }[] };
+    };
+    if (!spec.taints?.some(({ key }) => key === UNINITIALIZED_TAINT)) return;
+    await sleep(200);
+  }
+}
+
+const UNINITIALIZED_TAINT = "node.cloudprovider.kubernetes.io/uninitialized";
+const INITIALIZATION_MS = 20_000;
 
 function setReadiness(side: Side, { nodeName }: Machine, status: string): Promise<void> {
   return side.attempt({

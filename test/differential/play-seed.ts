@@ -1,3 +1,5 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createHistory, describeStep, type Step, type Topic } from "./history.ts";
 import { performStep } from "./perform-step.ts";
@@ -10,12 +12,14 @@ export interface SeedOptions {
   readonly topics: readonly Topic[];
   /** Comes to rest and compares after so many steps, too, to find the first steps that differ. */
   readonly every?: number;
+  /** A folder that receives the logs of both contenders if the sides differ. */
+  readonly logs?: string;
 }
 
 /** What a history has shown. */
 export interface SeedResult {
   readonly seed: number;
-  /** Differences without a reason, with the steps before them; undefined if there are none. */
+  /** Differences without a reason, with the steps before them; undefined without any. */
   readonly failure: string | undefined;
   /** How often each row of the docs explained a difference. */
   readonly known: Comparison["known"];
@@ -30,7 +34,7 @@ export async function playSeed(
   stock: Side,
   ours: Side,
   seed: number,
-  { length, topics, every = length }: SeedOptions,
+  { length, topics, every = length + MAX_CLOSING, logs }: SeedOptions,
 ): Promise<SeedResult> {
   const startedAt = performance.now();
   const sides = [stock, ours];
@@ -42,9 +46,9 @@ export async function playSeed(
   /** Returns what differs, after these steps. */
   const check = async (after: readonly string[]): Promise<string | undefined> => {
     const comparison = await settle(stock, ours);
-  if (process.env["DUMP"]) for (const side of sides) { const { takeSnapshot } = await import("./snapshot.ts"); console.error(side.name, side.moto.counts(), JSON.stringify([...(await takeSnapshot(side))], null, 1)); }
     known.push(...comparison.known);
     if (comparison.differences.length === 0) return undefined;
+    if (logs !== undefined) await Promise.all(sides.map((side) => writeLog(side, seed, logs)));
     const lines = comparison.differences.map((each) => `    ${describeDifference(each)}`);
     return [...after.map((step) => `  ${step}`), "  differ:", ...lines].join("\n");
   };
@@ -59,6 +63,16 @@ export async function playSeed(
   }
   await Promise.all(sides.map(deleteServices));
   return finish(await check(["all Services were deleted"]));
+}
+
+/** The most steps with which a history ends, in addition to its length. */
+const MAX_CLOSING = 20;
+
+async function writeLog(side: Side, seed: number, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, `${seed}-${side.name}.log`), await side.contenderSaid());
+  const calls = side.moto.calls().map(({ atMs, ...call }) => `${Math.round(atMs)} ${JSON.stringify(call)}\n`);
+  await writeFile(join(folder, `${seed}-${side.name}-calls.log`), calls.join(""));
 }
 
 async function play(sides: readonly Side[], step: Step): Promise<void> {

@@ -17,8 +17,8 @@ const LIMIT_MS = 300_000;
 const POLL_MS = 1_500;
 
 /**
- * Waits until both sides are at rest, and compares them. Where they differ without a reason it waits on, as a retry may
- * still be due, and compares again after each change and at the end.
+ * Waits until both sides are at rest, and compares them. Where they differ without a reason, a retry may still be due:
+ * it compares again after each change, and at the end.
  */
 export async function settle(stock: Side, ours: Side): Promise<Comparison> {
   const deadline = performance.now() + LIMIT_MS;

@@ -6,17 +6,23 @@ import type { Side } from "./side.ts";
  * Objects of the cluster and resources of the cloud: the facts of each, by its name. The names are the same on both
  * sides.
  */
-export type Snapshot = ReadonlyMap<string, readonly string[]>;
+export interface Snapshot {
+  readonly things: ReadonlyMap<string, readonly string[]>;
+  /** Why the contender could not make the load balancer of a Service when it tried last, by the Service's name. */
+  readonly failures: ReadonlyMap<string, string>;
+}
 
 /** A thing of which a side has other facts than the other. */
 export interface Difference {
   /** Such as `node ip-10-20-0-11.eu-central-1.compute.internal`, or `target group <group of service-1 80>`. */
   readonly thing: string;
-  /** The fact's path, without its value, such as `.status.addresses[].address`. */
+  /** The fact's path, without its value, such as `.taints[]`; empty if a side lacks the thing. */
   readonly path: string;
-  /** The values of each side; none if it lacks the fact. */
+  /** The values of each side, or all facts if the other side lacks the thing; none if it lacks them. */
   readonly stock: readonly string[];
   readonly ours: readonly string[];
+  /** Why the stock controller could not sync the Service that this is about. */
+  readonly stockFailure: string | undefined;
 }
 
 /** Reads a side at rest. */
@@ -27,12 +33,12 @@ export async function takeSnapshot(side: Side): Promise<Snapshot> {
     const known = snapshot.get(name);
     const facts = listFacts(replaceNames(side, thing));
     if (known === undefined) snapshot.set(name, facts);
-    else known.push("(once more)", ...facts);
+    else known.push(...facts);
   }
-  return snapshot;
+  return { things: snapshot, failures: await readFailures(side) };
 }
 
-/** Returns a value that is the same as long as nobody changes the side's objects or cloud. */
+/** Returns a value that stays the same until the side's objects or its cloud change. */
 export async function readVersion(side: Side): Promise<string> {
   const lists = await Promise.all(
     ["/api/v1/nodes", "/api/v1/namespaces/default/services"].map((path) => side.ask({ method: "GET", path })),
@@ -45,27 +51,62 @@ export async function readVersion(side: Side): Promise<string> {
 
 /** Compares two snapshots. */
 export function compare(stock: Snapshot, ours: Snapshot): readonly Difference[] {
-  const things = [...new Set([...stock.keys(), ...ours.keys()])].toSorted();
-  return things.flatMap((thing) => {
-    const [theirFacts, ourFacts] = [stock.get(thing), ours.get(thing)];
-    if (theirFacts === undefined || ourFacts === undefined) {
-      const exists = (facts: readonly string[] | undefined) => (facts === undefined ? [] : ["exists"]);
-      return [{ thing, path: "", stock: exists(theirFacts), ours: exists(ourFacts) }];
-    }
-    const [onlyStock, onlyOurs] = [subtract(theirFacts, ourFacts), subtract(ourFacts, theirFacts)];
-    const paths = [...new Set([...onlyStock, ...onlyOurs].map(getPath))];
-    const valuesAt = (facts: readonly string[], path: string): readonly string[] =>
+  const things = [...new Set([...stock.things.keys(), ...ours.things.keys()])].toSorted();
+  return things
+    .flatMap((thing) => compareFacts(thing, stock.things.get(thing), ours.things.get(thing)))
+    .map((found) => ({ ...found, stockFailure: findFailure(stock.failures, found) }));
+}
+
+function compareFacts(
+  thing: string,
+  stock: readonly string[] | undefined,
+  ours: readonly string[] | undefined,
+): readonly Omit<Difference, "stockFailure">[] {
+  if (stock === undefined || ours === undefined)
+    return [{ thing, path: "", stock: stock ?? [], ours: ours ?? [] }];
+  const [onlyStock, onlyOurs] = [subtract(stock, ours), subtract(ours, stock)];
+  const paths = [...new Set([...onlyStock, ...onlyOurs].map(getPath))];
+  return paths.flatMap((path) => {
+    const valuesIn = (facts: readonly string[]): readonly string[] =>
       facts.filter((fact) => getPath(fact) === path).map((fact) => fact.slice(path.length + 2));
-    return paths.map((path) => ({
-      ...{ thing, path, stock: valuesAt(onlyStock, path), ours: valuesAt(onlyOurs, path) },
-    }));
+    const [theirs, own] = [valuesIn(onlyStock), valuesIn(onlyOurs)];
+    if (!path.endsWith("[]")) return [{ thing, path, stock: theirs, ours: own }];
+    // Each member of a set has a reason of its own.
+    return [
+      ...theirs.map((value) => ({ thing, path, stock: [value], ours: [] })),
+      ...own.map((value) => ({ thing, path, stock: [], ours: [value] })),
+    ];
   });
 }
 
+function findFailure(
+  failures: Snapshot["failures"],
+  { thing, stock, ours }: Omit<Difference, "stockFailure">,
+): string | undefined {
+  const [, number] = /service-?(\d+)/.exec([thing, ...stock, ...ours].join(" ")) ?? [];
+  return number === undefined ? undefined : failures.get(`service-${number}`);
+}
+
 /** Returns a difference as lines, with both sides. */
-export function describeDifference({ thing, path, stock, ours }: Difference): string {
-  const show = (values: readonly string[]): string => (values.length === 0 ? "nothing" : values.join(", "));
-  return `${thing} ${path}\n      stock: ${show(stock)}\n      ours:  ${show(ours)}`;
+export function describeDifference({ thing, path, stock, ours, stockFailure }: Difference): string {
+  const show = (values: readonly string[]): string =>
+    values.length === 0 ? "nothing" : values.join(path === "" ? "\n             " : ", ");
+  const reason = stockFailure === undefined ? "" : `\n      the stock controller: ${stockFailure}`;
+  return `${thing} ${path}\n      stock: ${show(stock)}\n      ours:  ${show(ours)}${reason}`;
+}
+
+type CloudThing = Readonly<Record<string, unknown>> & {
+  readonly listeners?: readonly Readonly<Record<string, unknown>>[];
+};
+
+interface EventList {
+  readonly items: readonly {
+    readonly involvedObject: { readonly kind: string; readonly name: string };
+    readonly reason: string;
+    readonly message: string;
+    readonly lastTimestamp: string | null;
+    readonly eventTime: string | null;
+  }[];
 }
 
 interface List {
@@ -132,14 +173,34 @@ function withoutOurs(annotations: Readonly<Record<string, string>> = {}): object
   return Object.fromEntries(Object.entries(annotations).filter(([name]) => !OURS.test(name)));
 }
 
+async function readFailures(side: Side): Promise<ReadonlyMap<string, string>> {
+  const { items } = (await side.ask({
+    method: "GET",
+    path: "/api/v1/namespaces/default/events?fieldSelector=involvedObject.kind%3DService",
+  })) as EventList;
+  const timeOf = ({ lastTimestamp, eventTime }: EventList["items"][number]): string =>
+    lastTimestamp ?? eventTime ?? "";
+  const failures = new Map<string, string>();
+  for (const event of items.toSorted((a, b) => (timeOf(a) < timeOf(b) ? -1 : 1))) {
+    if (event.reason === "SyncLoadBalancerFailed") failures.set(event.involvedObject.name, event.message);
+    if (event.reason === "EnsuredLoadBalancer") failures.delete(event.involvedObject.name);
+  }
+  return failures;
+}
+
 async function readCloud(side: Side): Promise<readonly Thing[]> {
   const lines = await readAwsState(side.aws, side.network.vpc, side.names);
-  return lines.map((line): Thing => {
-    const thing = JSON.parse(line) as Readonly<Record<string, unknown>>;
+  return lines.flatMap((line): readonly Thing[] => {
+    const { listeners = [], ...thing } = JSON.parse(line) as CloudThing;
     const name = thing["LoadBalancerName"] ?? thing["TargetGroupName"] ?? thing["GroupName"];
     const id = name ?? thing["InstanceId"] ?? formatCanonicalJson(thing["Tags"]);
-    const port = thing["kind"] === "target group" ? ` ${thing["Port"]}` : "";
-    return [`${thing["kind"]} ${hideHash(String(id))}${port}`, thing];
+    const isGroup = thing["kind"] === "target group";
+    const isDetached = isGroup && formatCanonicalJson(thing["loadBalancers"]) === "[]";
+    const suffix = isGroup ? ` ${thing["Port"]}${isDetached ? " without load balancer" : ""}` : "";
+    return [
+      [`${thing["kind"]} ${hideHash(String(id))}${suffix}`, thing],
+      ...listeners.map((listener): Thing => [`listener ${id} ${listener["Port"]}`, listener]),
+    ];
   });
 }
 

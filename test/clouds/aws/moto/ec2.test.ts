@@ -7,6 +7,7 @@ import {
   DeleteRouteCommand,
   DeleteSecurityGroupCommand,
   DescribeInstancesCommand,
+  DescribeInstanceTopologyCommand,
   DescribeNetworkInterfacesCommand,
   DescribeRouteTablesCommand,
   DescribeSecurityGroupsCommand,
@@ -47,6 +48,12 @@ describeWithPart("moto", "EC2 on mended moto", (program) => {
   afterAll(async () => {
     aws?.close();
     await moto?.close();
+  });
+
+  test("have no network topology of instances of usual types", async () => {
+    const [id = ""] = await network.launch(1);
+    const { Instances } = await aws.ec2.send(new DescribeInstanceTopologyCommand({ InstanceIds: [id] }));
+    expect(Instances).toEqual([]);
   });
 
   const launchOne = async (): Promise<string> => (await network.launch(1))[0] ?? "";

@@ -30,6 +30,7 @@ import { SECURITY_GROUPS } from "./mends/security-groups.ts";
 import { SUBNETS } from "./mends/subnets.ts";
 import { createTagMends } from "./mends/tags.ts";
 import { createTargetGroupMends } from "./mends/target-groups.ts";
+import { TOPOLOGY } from "./mends/topology.ts";
 import { buildPointsEnvironment, createPoints } from "./points.ts";
 import { parseXml, renderXml } from "./xml.ts";
 
@@ -130,6 +131,7 @@ export async function startMendedMoto(
     createRouteMends(routeQuota),
     ACCOUNT_LIMITS,
     SUBNETS,
+    TOPOLOGY,
   ];
   const calls: RecordedCall[] = [];
   const sockets = new Set<Socket>();
