@@ -33,8 +33,32 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     page: SERVICES,
+    text: "| a security group whose deletion failed |",
+    covers: ({ thing, path, ours, stockFailure = "" }) =>
+      thing.startsWith("security group k8s-elb-") &&
+      path === "" &&
+      ours.length === 0 &&
+      stockFailure.includes("could not delete security groups"),
+  },
+  {
+    page: SERVICES,
     text: "| `additional-resource-tags` changed |",
     covers: ({ thing, path }) => /^(network|listener|target)/.test(thing) && ADDITIONAL_TAG.test(path),
+  },
+  {
+    page: SERVICES,
+    text: "Two tags remember which tags and target group attributes came from annotations:",
+    covers: ({ thing, path, stock }) =>
+      /^(network|listener|target)/.test(thing) &&
+      path === ".tags.serverless-ccm.io/target-group-attributes" &&
+      stock.length === 0,
+  },
+  {
+    page: SERVICES,
+    text: "| `target-group-attributes` removed |",
+    covers: ({ thing, path }) =>
+      thing.startsWith("target group ") &&
+      /^\.attributes\.(preserve_client_ip|proxy_protocol_v2)\.enabled$/.test(path),
   },
   {
     page: CLASSIC,

@@ -194,6 +194,8 @@ async function readCloud(side: Side): Promise<readonly Thing[]> {
     const { listeners = [], ...thing } = JSON.parse(line) as CloudThing;
     const name = thing["LoadBalancerName"] ?? thing["TargetGroupName"] ?? thing["GroupName"];
     const id = name ?? thing["InstanceId"] ?? formatCanonicalJson(thing["Tags"]);
+    if (Array.isArray(thing["IpPermissions"]))
+      Object.assign(thing, { IpPermissions: thing["IpPermissions"].flatMap(splitPorts) });
     const isGroup = thing["kind"] === "target group";
     const isDetached = isGroup && formatCanonicalJson(thing["loadBalancers"]) === "[]";
     const suffix = isGroup ? ` ${thing["Port"]}${isDetached ? " without load balancer" : ""}` : "";
@@ -202,6 +204,21 @@ async function readCloud(side: Side): Promise<readonly Thing[]> {
       ...listeners.map((listener): Thing => [`listener ${id} ${listener["Port"]}`, listener]),
     ];
   });
+}
+
+interface Permission {
+  readonly IpProtocol: string;
+  readonly FromPort?: number;
+  readonly ToPort?: number;
+}
+
+/** Splits a rule into one for each port: ours share a rule among ports side by side. */
+function splitPorts(rule: Permission): readonly Permission[] {
+  const { IpProtocol, FromPort = 0, ToPort = 0 } = rule;
+  if (!["tcp", "udp"].includes(IpProtocol) || ToPort - FromPort > 50) return [rule];
+  return Array.from({ length: ToPort - FromPort + 1 }, (_, index) => ({
+    ...{ ...rule, FromPort: FromPort + index, ToPort: FromPort + index },
+  }));
 }
 
 /** The names of target groups and security groups end with a hash of the Service's uid, among others. */
