@@ -1,11 +1,11 @@
 import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { buildAwsEnvironment } from "#bench/contenders/process-contender.ts";
 import { findFreePort } from "#emulators/harness/free-port.ts";
 import { buildIdentityFlags } from "#emulators/harness/identity-flags.ts";
 import type { KubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { startProcess } from "#emulators/harness/managed-process.ts";
-import { startProgram } from "#test/cli/program.ts";
+import { PROJECT_FOLDER } from "#emulators/harness/project-folder.ts";
 import { REGION } from "#test/clouds/aws/moto/clients.ts";
 import type { Network } from "#test/clouds/aws/moto/make-network.ts";
 import { buildStockFlags, CLUSTER, readText, waitUntil, writeStock } from "#test/handover/stage.ts";
@@ -33,7 +33,7 @@ export type StartContender = (place: ContenderPlace) => Promise<Contender>;
 /** How often both compare the addresses of initialized nodes: five minutes by default. */
 const STATUS_FREQUENCY = "5s";
 
-/** Returns a start of the stock controller, with all its controllers but the one of routes. */
+/** Returns a start of the stock controller, with all its controllers but those of routes and tags. */
 export function createStockStart(program: string): StartContender {
   return async ({ folder, plane, url, network: { vpc, subnets } }) => {
     await writeStock(folder, plane, [
@@ -42,36 +42,22 @@ export function createStockStart(program: string): StartContender {
       `SubnetID = ${subnets[0]}`,
       `KubernetesClusterID = ${CLUSTER}`,
     ]);
-    const logFile = join(folder, `stock-${performance.now()}.log`);
-    const running = startProcess(
-      program,
-      [
-        "--cloud-provider=aws",
-        `--cluster-name=${CLUSTER}`,
-        "--controllers=cloud-node-controller,cloud-node-lifecycle-controller,service-lb-controller",
-        "--configure-cloud-routes=false",
-        "--leader-elect=false",
-        "--concurrent-node-syncs=5",
-        "--concurrent-service-syncs=5",
-        `--node-status-update-frequency=${STATUS_FREQUENCY}`,
-        "--kube-api-qps=200",
-        "--kube-api-burst=400",
-        "--bind-address=127.0.0.1",
-        `--secure-port=${await findFreePort()}`,
-        ...buildStockFlags(folder),
-      ],
-      { environment: createEnvironment(url), logFile },
-    );
-    const started = async (): Promise<boolean> => {
-      if (running.hasExited()) throw new Error(`the stock controller ended: ${running.output()}`);
-      return (await readText(logFile).catch(() => "")).includes("Starting service controller");
-    };
-    await waitUntil("the stock controller to start", started, 60_000);
-    return {
-      failure: () => (running.hasExited() ? `the stock controller ended: ${running.output()}` : undefined),
-      said: () => readText(logFile),
-      stop: () => running.stop("SIGKILL"),
-    };
+    const flags = [
+      "--cloud-provider=aws",
+      `--cluster-name=${CLUSTER}`,
+      "--controllers=cloud-node-controller,cloud-node-lifecycle-controller,service-lb-controller",
+      "--configure-cloud-routes=false",
+      "--leader-elect=false",
+      "--concurrent-node-syncs=5",
+      "--concurrent-service-syncs=5",
+      `--node-status-update-frequency=${STATUS_FREQUENCY}`,
+      "--kube-api-qps=200",
+      "--kube-api-burst=400",
+      "--bind-address=127.0.0.1",
+      `--secure-port=${await findFreePort()}`,
+      ...buildStockFlags(folder),
+    ];
+    return start(program, flags, { folder, url, startedText: "Starting service controller" });
   };
 }
 
@@ -79,23 +65,41 @@ export function createStockStart(program: string): StartContender {
 export const startOurs: StartContender = async ({ folder, plane, url, network: { vpc } }) => {
   const cloudConfig = join(folder, "cloud.yaml");
   await writeFile(cloudConfig, `region: ${REGION}\nvpc: ${vpc}\nclusterTag: ${CLUSTER}\n`);
-  const running = startProgram(
-    [
-      ...["run", "--cloud-provider", "aws", "--cloud-config", cloudConfig, "--cluster-name", CLUSTER],
-      ...["--controllers", "*,service-lb-controller", "--port", "0"],
-      ...["--node-status-update-frequency", STATUS_FREQUENCY],
-      ...(await buildIdentityFlags(plane)),
-    ],
-    createEnvironment(url),
-  );
-  await running.line("Listed");
-  return {
-    failure: () => (running.child.exitCode === null ? undefined : "serverless-ccm run ended"),
-    said: async () => running.lines.map((line) => JSON.stringify(line)).join("\n"),
-    stop: async () => void (await running.end("SIGTERM")),
-  };
+  const flags = [
+    ...[MAIN, "run", "--cloud-provider", "aws", "--cloud-config", cloudConfig, "--cluster-name", CLUSTER],
+    ...["--controllers", "*,service-lb-controller", "--port", "0"],
+    ...["--node-status-update-frequency", STATUS_FREQUENCY],
+    ...(await buildIdentityFlags(plane)),
+  ];
+  return start(process.execPath, flags, { folder, url, startedText: '"event":"Listed"' });
 };
 
-function createEnvironment(url: string): Readonly<Record<string, string | undefined>> {
-  return { ...buildAwsEnvironment(url, REGION), AWS_ENDPOINT_URL: url };
+const MAIN = join(PROJECT_FOLDER, "src/cli/main.ts");
+
+interface StartOptions {
+  readonly folder: string;
+  readonly url: string;
+  /** What the log says when the contender is ready. */
+  readonly startedText: string;
+}
+
+const START_TIMEOUT_MS = 120_000;
+
+async function start(
+  program: string,
+  flags: readonly string[],
+  { folder, url, startedText }: StartOptions,
+): Promise<Contender> {
+  const logFile = join(folder, `contender-${performance.now()}.log`);
+  const environment = { ...buildAwsEnvironment(url, REGION), AWS_ENDPOINT_URL: url };
+  const running = startProcess(program, flags, { environment, logFile });
+  const failure = (): string | undefined =>
+    running.hasExited() ? `${basename(program)} ended: ${running.output()}` : undefined;
+  const hasStarted = async (): Promise<boolean> => {
+    const ended = failure();
+    if (ended !== undefined) throw new Error(ended);
+    return (await readText(logFile).catch(() => "")).includes(startedText);
+  };
+  await waitUntil(`${basename(program)} to start`, hasStarted, START_TIMEOUT_MS);
+  return { failure, said: () => readText(logFile), stop: () => running.stop("SIGKILL") };
 }
