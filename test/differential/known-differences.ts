@@ -1,4 +1,4 @@
-import type { Difference } from "./snapshot.ts";
+import { type Difference, IS_BEING_DELETED } from "./snapshot.ts";
 
 /** A deliberate difference: a row of a page of docs. */
 export interface KnownDifference {
@@ -39,6 +39,16 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       path === "" &&
       ours.length === 0 &&
       stockFailure.includes("could not delete security groups"),
+  },
+  {
+    page: SERVICES,
+    text: "| a classic load balancer deleted while nodes change |",
+    covers: ({ thing, path, stock, ours, stockFailure }) =>
+      stockFailure === IS_BEING_DELETED &&
+      ours.length === 0 &&
+      (path === ""
+        ? /^(Service|security group k8s-elb-)/.test(thing)
+        : thing === "security group nodes" && stock.every((rule) => rule.includes('"<group k8s-elb-'))),
   },
   {
     page: SERVICES,

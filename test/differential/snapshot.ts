@@ -1,6 +1,6 @@
 import { formatCanonicalJson } from "#core/hash.ts";
 import { readAwsState } from "#test/crash-consistency/aws/state.ts";
-import type { Side } from "./side.ts";
+import { SERVICES_PATH, type Side } from "./side.ts";
 
 /**
  * Objects of the cluster and resources of the cloud: the facts of each, by its name. The names are the same on both
@@ -25,6 +25,9 @@ export interface Difference {
   readonly stockFailure: string | undefined;
 }
 
+/** The failure of a Service whose load balancer the contender has not removed yet. */
+export const IS_BEING_DELETED = "the Service is still being deleted";
+
 /** Reads a side at rest. */
 export async function takeSnapshot(side: Side): Promise<Snapshot> {
   const things = [...(await readNodes(side)), ...(await readServices(side)), ...(await readCloud(side))];
@@ -41,7 +44,7 @@ export async function takeSnapshot(side: Side): Promise<Snapshot> {
 /** Returns a value that stays the same until the side's objects or its cloud change. */
 export async function readVersion(side: Side): Promise<string> {
   const lists = await Promise.all(
-    ["/api/v1/nodes", "/api/v1/namespaces/default/services"].map((path) => side.ask({ method: "GET", path })),
+    ["/api/v1/nodes", SERVICES_PATH].map((path) => side.ask({ method: "GET", path })),
   );
   const versions = (lists as readonly List[]).flatMap(({ items }) =>
     items.map(({ metadata }) => metadata.resourceVersion),
@@ -153,8 +156,7 @@ async function readNodes(side: Side): Promise<readonly Thing[]> {
 }
 
 async function readServices(side: Side): Promise<readonly Thing[]> {
-  const path = "/api/v1/namespaces/default/services";
-  const { items } = (await side.ask({ method: "GET", path })) as List;
+  const { items } = (await side.ask({ method: "GET", path: SERVICES_PATH })) as List;
   return items
     .filter(({ metadata }) => metadata.name !== "kubernetes")
     .map(({ metadata, spec, status }) => [
@@ -180,11 +182,14 @@ async function readFailures(side: Side): Promise<ReadonlyMap<string, string>> {
   })) as EventList;
   const timeOf = ({ lastTimestamp, eventTime }: EventList["items"][number]): string =>
     lastTimestamp ?? eventTime ?? "";
+  const services = (await side.ask({ method: "GET", path: SERVICES_PATH })) as List;
   const failures = new Map<string, string>();
   for (const event of items.toSorted((a, b) => (timeOf(a) < timeOf(b) ? -1 : 1))) {
     if (event.reason === "SyncLoadBalancerFailed") failures.set(event.involvedObject.name, event.message);
     if (event.reason === "EnsuredLoadBalancer") failures.delete(event.involvedObject.name);
   }
+  for (const { metadata } of services.items)
+    if (metadata.deletionTimestamp !== undefined) failures.set(metadata.name, IS_BEING_DELETED);
   return failures;
 }
 
