@@ -23,6 +23,25 @@ test("a difference that no row explains is found, member by member", () => {
   expect(differences.map(findRow)).toEqual([undefined, undefined]);
 });
 
+test("a rule that only the stock controller has is known only if no rule of ours for clients needs it", () => {
+  const build = (cidr: string, description: string): string =>
+    `.IpPermissions[]: {"peer":{"CidrIp":"${cidr}","Description":"kubernetes.io/rule/nlb/${description}"}}`;
+  const findRows = (rule: string, ...others: string[]): readonly unknown[] => {
+    const snapshotOf = (...facts: string[]): Snapshot => ({
+      things: new Map([["security group nodes", facts]]),
+      failures: new Map(),
+    });
+    return compare(snapshotOf(rule, ...others), snapshotOf(...others)).map(findRow);
+  };
+  const client = build("10.0.0.0/8", "client=<service-1>");
+  expect(findRows(build("10.0.0.0/8", "mtu"), client)).toEqual([undefined]);
+  expect(findRows(build("192.0.2.0/24", "mtu"), client)).not.toContain(undefined);
+  expect(findRows(build("10.20.0.0/20", "health=<service-1>"), client)).toEqual([undefined]);
+  expect(
+    findRows(build("10.20.0.0/20", "health=<service-1>"), build("0.0.0.0/0", "client=<service-1>")),
+  ).not.toContain(undefined);
+});
+
 test("a thing that only one side has is a difference", () => {
   const [none, one] = [new Map<string, string[]>(), new Map([["node a", [".type: 1"]]])];
   const found = compare({ things: none, failures: new Map() }, { things: one, failures: new Map() });

@@ -52,6 +52,14 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     page: SERVICES,
+    text: "| rules on the nodes' groups that no NLB needs any more |",
+    covers: ({ thing, stock, ours, ourFacts }) =>
+      thing === "security group nodes" &&
+      ours.length === 0 &&
+      stock.every((rule) => isUnneeded(rule, ourFacts)),
+  },
+  {
+    page: SERVICES,
     text: "| `additional-resource-tags` changed |",
     covers: ({ thing, path }) => /^(network|listener|target)/.test(thing) && ADDITIONAL_TAG.test(path),
   },
@@ -76,6 +84,21 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     covers: ({ thing, path }) => thing.startsWith("classic load balancer ") && ADDITIONAL_TAG.test(path),
   },
 ];
+
+/** Whether no client's rule of ours needs this rule: clients of its network, or all of the load balancer's clients. */
+function isUnneeded(rule: string, ourFacts: readonly string[]): boolean {
+  const { peer } = JSON.parse(rule) as {
+    readonly peer: { readonly CidrIp?: string; readonly Description?: string };
+  };
+  const { CidrIp, Description = "" } = peer;
+  const clients = ourFacts.filter((fact) => fact.includes("rule/nlb/client="));
+  if (Description.endsWith("rule/nlb/mtu"))
+    return !clients.some((fact) => fact.includes(`"CidrIp":"${CidrIp}"`));
+  const [, name = ""] = /rule\/nlb\/health=(.+)$/.exec(Description) ?? [];
+  return (
+    name !== "" && clients.some((fact) => fact.includes(`client=${name}"`) && fact.includes('"0.0.0.0/0"'))
+  );
+}
 
 /** Returns the row that explains a difference, if any. */
 export function findRow(difference: Difference): KnownDifference | undefined {

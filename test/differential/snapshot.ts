@@ -21,6 +21,8 @@ export interface Difference {
   /** The values of each side, or all facts if the other side lacks the thing; none if it lacks them. */
   readonly stock: readonly string[];
   readonly ours: readonly string[];
+  /** All facts that our side has about the thing. */
+  readonly ourFacts: readonly string[];
   /** Why the stock controller could not sync the Service that this is about. */
   readonly stockFailure: string | undefined;
 }
@@ -57,14 +59,20 @@ export function compare(stock: Snapshot, ours: Snapshot): readonly Difference[] 
   const things = [...new Set([...stock.things.keys(), ...ours.things.keys()])].toSorted();
   return things
     .flatMap((thing) => compareFacts(thing, stock.things.get(thing), ours.things.get(thing)))
-    .map((found) => ({ ...found, stockFailure: findFailure(stock.failures, found) }));
+    .map((found) => ({
+      ...found,
+      ourFacts: ours.things.get(found.thing) ?? [],
+      stockFailure: findFailure(stock.failures, found),
+    }));
 }
+
+type Found = Omit<Difference, "ourFacts" | "stockFailure">;
 
 function compareFacts(
   thing: string,
   stock: readonly string[] | undefined,
   ours: readonly string[] | undefined,
-): readonly Omit<Difference, "stockFailure">[] {
+): readonly Found[] {
   if (stock === undefined || ours === undefined)
     return [{ thing, path: "", stock: stock ?? [], ours: ours ?? [] }];
   const [onlyStock, onlyOurs] = [subtract(stock, ours), subtract(ours, stock)];
@@ -82,10 +90,7 @@ function compareFacts(
   });
 }
 
-function findFailure(
-  failures: Snapshot["failures"],
-  { thing, stock, ours }: Omit<Difference, "stockFailure">,
-): string | undefined {
+function findFailure(failures: Snapshot["failures"], { thing, stock, ours }: Found): string | undefined {
   const [, number] = /service-?(\d+)/.exec([thing, ...stock, ...ours].join(" ")) ?? [];
   return number === undefined ? undefined : failures.get(`service-${number}`);
 }
