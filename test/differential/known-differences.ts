@@ -14,9 +14,15 @@ const SERVICES = "docs/reference/services-on-aws.md";
 const SWITCH_OFF = "docs/how-to/switch-the-stock-controller-off.md";
 
 /** Tags that come from annotations, and the tag that remembers them. */
-const ADDITIONAL_TAG = /^\.tags\.(team|level|serverless-ccm\.io\/additional-tags)$/;
+const ADDITIONAL_TAG = /^\.[tT]ags\.(team|level|serverless-ccm\.io\/additional-tags)$/;
 
 export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
+  {
+    page: "docs/explanation/differences.md",
+    text: "| Labels missing after initialization |",
+    covers: ({ thing, path, stock }) =>
+      thing.startsWith("node ") && /^\.labels\..*\/(region|zone)$/.test(path) && stock.length === 0,
+  },
   {
     page: SWITCH_OFF,
     text: "| Services | one tag, `kubernetes.io/service-name`, on the security group",
@@ -61,7 +67,8 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     page: SERVICES,
     text: "| `additional-resource-tags` changed |",
-    covers: ({ thing, path }) => /^(network|listener|target)/.test(thing) && ADDITIONAL_TAG.test(path),
+    covers: ({ thing, path }) =>
+      /^(network|listener|target|security group k8s-elb-)/.test(thing) && ADDITIONAL_TAG.test(path),
   },
   {
     page: SERVICES,
