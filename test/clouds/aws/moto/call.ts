@@ -92,10 +92,12 @@ export function hasSucceeded({ status }: Answer): boolean {
 /** Builds a successful answer of one of the ELBs. */
 export function buildAnswer(call: Call, result: XmlElement[]): Answer {
   const metadata = createElement("ResponseMetadata", [createElement("RequestId", REQUEST_ID)]);
-  const body = createElement(`${call.operation}Response`, [
-    createElement(`${call.operation}Result`, result),
-    metadata,
-  ]);
+  const children = [createElement(`${call.operation}Result`, result), metadata];
+  const namespace = `http://elasticloadbalancing.amazonaws.com/doc/${VERSIONS[call.service]}/`;
+  const body = {
+    ...createElement(`${call.operation}Response`, children),
+    attributes: ` xmlns="${namespace}"`,
+  };
   return { status: 200, body };
 }
 
