@@ -5,7 +5,7 @@ import { type Moto, startMoto } from "#test/setup/moto.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 
 /** One of the images that moto knows. */
-const IMAGE_ID = "ami-12c6146b";
+const IMAGE_ID = "ami-0abcdef1234567890";
 
 describeWithPart("moto", "on moto", (program) => {
   let moto: Moto;

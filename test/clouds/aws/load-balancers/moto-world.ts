@@ -11,7 +11,7 @@ import { buildConfig } from "#test/clouds/aws/ec2-world.ts";
 
 const REGION = "eu-central-1";
 /** One of the images that moto knows. */
-const IMAGE_ID = "ami-12c6146b";
+const IMAGE_ID = "ami-0abcdef1234567890";
 
 /** An AWS account with a VPC of the cluster `demo`, and its load balancers. */
 export interface MotoWorld {

@@ -8,7 +8,7 @@ import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-me
 import { describeWithPart } from "#test/setup/parts.ts";
 
 /** One of the images that moto knows. */
-const IMAGE_ID = "ami-12c6146b";
+const IMAGE_ID = "ami-0abcdef1234567890";
 const MARK = "serverless-ccm.io/tags/demo";
 const CLUSTER = { "kubernetes.io/cluster/demo": "owned" };
 const UNKNOWN = "i-00000000000000bad";
