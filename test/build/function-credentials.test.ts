@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { NO_PROFILES } from "../../build/build.ts";
 import { bundle } from "../../build/bundle.ts";
-import { type Gate, openGate } from "../clouds/aws/gate.ts";
+import { buildEc2Answer, type Gate, openGate } from "../clouds/aws/gate.ts";
 
 // The EC2 client as bundled into functions, with each source of credentials.
 describe("EC2 in a function's bundle", () => {
@@ -21,7 +21,7 @@ describe("EC2 in a function's bundle", () => {
     await bundle({ entry: "src/clouds/aws/ec2.ts", folder, name: "ec2", instead: NO_PROFILES });
     ({ createEc2 } = await import(pathToFileURL(join(folder, "ec2.mjs")).href));
     ec2 = await openGate();
-    ec2.answer({ status: 200, body: "<R><reservationSet/></R>" });
+    ec2.answer(buildEc2Answer({ DescribeInstances: "<reservationSet/>" }));
     sts = await openGate();
     sts.answer({ status: 200, body: WEB_IDENTITY });
   });
@@ -71,7 +71,9 @@ describe("EC2 in a function's bundle", () => {
     const file = join(folder, "token");
     await writeFile(file, "the-token");
     const role = "arn:aws:iam::123456789012:role/ccm";
-    expect(await signerOf({ AWS_WEB_IDENTITY_TOKEN_FILE: file, AWS_ROLE_ARN: role })).toBe("WEBIDENTITY");
+    expect(await signerOf({ AWS_WEB_IDENTITY_TOKEN_FILE: file, AWS_ROLE_ARN: role })).toBe(
+      "ASIAWEBIDENTITY00",
+    );
     expect(sts.lastBody()).toContain("WebIdentityToken=the-token");
   });
 
@@ -105,4 +107,4 @@ const CONTAINER = JSON.stringify({
   Expiration: "2999-01-01T00:00:00Z",
 });
 
-const WEB_IDENTITY = `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>WEBIDENTITY</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>2999-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`;
+const WEB_IDENTITY = `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>ASIAWEBIDENTITY00</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>2999-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`;

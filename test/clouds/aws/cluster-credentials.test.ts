@@ -9,7 +9,7 @@ import { buildSessionPolicy } from "#clouds/aws/session-policy.ts";
 import { SESSION_PURPOSES, type SessionPurpose } from "#clouds/aws/session-purpose.ts";
 import type { LoadCloudOptions } from "#clouds/provider.ts";
 import type { CredentialSource } from "#platforms/aws/role-credentials.ts";
-import { buildErrorAnswer, type Gate, openGate } from "#test/clouds/aws/gate.ts";
+import { buildEc2Answer, buildStsErrorAnswer, type Gate, openGate } from "#test/clouds/aws/gate.ts";
 import { buildCall, buildNode } from "#test/clouds/builders.ts";
 
 const OWN = "arn:aws:iam::210987654321:role/tenants/{function}/ccm";
@@ -24,7 +24,13 @@ beforeAll(async () => {
   vi.stubEnv("AWS_ENDPOINT_URL_EC2", ec2.url);
   vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
-  ec2.answer({ status: 200, body: "<R><reservationSet/><routeTableSet/></R>" });
+  ec2.answer(
+    buildEc2Answer({
+      DescribeInstances: "<reservationSet/>",
+      DescribeRouteTables: "<routeTableSet/>",
+      ModifyInstanceAttribute: "<return>true</return>",
+    }),
+  );
 });
 beforeEach(() => sts.answer({ status: 200, body: ASSUMED }));
 afterAll(async () => {
@@ -166,7 +172,7 @@ test.each([
   ["MalformedPolicyDocument", 400, "AWS does not take the session policy"],
   ["RegionDisabledException", 403, "the region is not enabled for STS"],
 ])("%s of AssumeRole names the role and what to do", async (code, status, remedy) => {
-  sts.answer(buildErrorAnswer(status, code));
+  sts.answer(buildStsErrorAnswer(status, code));
   const cloud = createAwsCloud(aConfig({ roleArn: OWN }), { clusterName: "prod", functionName: "csr" });
   const { answers } = await cloud.instances([buildNode({ providerID: "i-01234567" })], buildCall());
   await cloud.close();
@@ -226,4 +232,4 @@ describe("shared credentials", () => {
   });
 });
 
-const ASSUMED = `<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials><AccessKeyId>ASSUMED</AccessKeyId><SecretAccessKey>SECRET</SecretAccessKey><SessionToken>SESSION</SessionToken><Expiration>2999-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult><ResponseMetadata><RequestId>1</RequestId></ResponseMetadata></AssumeRoleResponse>`;
+const ASSUMED = `<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials><AccessKeyId>ASIAASSUMED000000</AccessKeyId><SecretAccessKey>SECRET</SecretAccessKey><SessionToken>SESSION</SessionToken><Expiration>2999-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult><ResponseMetadata><RequestId>1</RequestId></ResponseMetadata></AssumeRoleResponse>`;

@@ -2,7 +2,13 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
 import type { Cloud } from "#clouds/cloud.ts";
 import { buildConfig } from "#test/clouds/aws/ec2-world.ts";
-import { buildErrorAnswer, type Gate, type GateAnswer, openGate } from "#test/clouds/aws/gate.ts";
+import {
+  buildEc2Answer,
+  buildErrorAnswer,
+  type Gate,
+  type GateAnswer,
+  openGate,
+} from "#test/clouds/aws/gate.ts";
 import { buildCall, buildNode } from "#test/clouds/builders.ts";
 import { formatAnswer } from "#test/clouds/conformance.ts";
 
@@ -19,10 +25,7 @@ afterAll(async () => {
   vi.unstubAllEnvs();
 });
 
-const page = (content: string): GateAnswer => ({
-  status: 200,
-  body: `<DescribeInstancesResponse><requestId>1</requestId>${content}</DescribeInstancesResponse>`,
-});
+const page = (content: string): GateAnswer => buildEc2Answer({ DescribeInstances: content });
 
 async function ask(): Promise<{ answer: string; requests: number; throttled: number }> {
   const cloud: Cloud = createAwsCloud(buildConfig());

@@ -3,9 +3,12 @@ import type { AddressInfo } from "node:net";
 
 /**
  * What a gate does with a request in place of passing it on: `destroy` breaks the connection, `hang` never
- * answers.
+ * answers. A body may depend on the request's action.
  */
-export type GateAnswer = "destroy" | "hang" | { readonly status: number; readonly body: string };
+export type GateAnswer =
+  | "destroy"
+  | "hang"
+  | { readonly status: number; readonly body: string | ((action: string) => string) };
 
 /** A proxy before an EC2 endpoint, which counts requests and can answer in place of the endpoint. */
 export interface Gate {
@@ -23,6 +26,22 @@ export interface Gate {
 export const THROTTLED = buildErrorAnswer(503, "RequestLimitExceeded");
 export const DENIED = buildErrorAnswer(403, "UnauthorizedOperation");
 export const FAILED = buildErrorAnswer(500, "InternalError");
+
+/** Builds a successful answer of EC2 to any action: with one of these elements, such as an empty list, or none. */
+export function buildEc2Answer(contentByAction: Readonly<Record<string, string>>): GateAnswer {
+  return {
+    status: 200,
+    body: (action) =>
+      `<${action}Response xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>1</requestId>${contentByAction[action] ?? ""}</${action}Response>`,
+  };
+}
+
+/** Builds an error in STS's format. */
+export function buildStsErrorAnswer(status: number, code: string): GateAnswer {
+  const type = status < 500 ? "Sender" : "Receiver";
+  const body = `<ErrorResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><Error><Type>${type}</Type><Code>${code}</Code><Message>by the gate</Message></Error><RequestId>1</RequestId></ErrorResponse>`;
+  return { status, body };
+}
 
 /** Builds an error in EC2's format. */
 export function buildErrorAnswer(status: number, code: string): GateAnswer {
@@ -53,7 +72,9 @@ export async function openGate(target?: string): Promise<Gate> {
       return;
     }
     if (answer !== undefined) {
-      outgoing.writeHead(answer.status, { "content-type": "text/xml" }).end(answer.body);
+      outgoing
+        .writeHead(answer.status, { "content-type": "text/xml" })
+        .end(typeof answer.body === "string" ? answer.body : answer.body(action));
       return;
     }
     const options = { method: incoming.method, headers: incoming.headers, agent: false } as const;

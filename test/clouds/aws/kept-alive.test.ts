@@ -3,7 +3,8 @@ import type { AddressInfo } from "node:net";
 import { afterEach, expect, test, vi } from "vitest";
 import { createEc2 } from "#clouds/aws/ec2.ts";
 
-const ANSWER = "<DescribeInstancesResponse><reservationSet/></DescribeInstancesResponse>";
+const ANSWER =
+  '<DescribeInstancesResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><reservationSet/></DescribeInstancesResponse>';
 
 afterEach(() => vi.unstubAllEnvs());
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
 import { createRoleCredentials, formatSessionName } from "#platforms/aws/role-credentials.ts";
 import { buildConfig } from "#test/clouds/aws/ec2-world.ts";
-import { buildErrorAnswer, type Gate, openGate } from "#test/clouds/aws/gate.ts";
+import { buildStsErrorAnswer, type Gate, openGate } from "#test/clouds/aws/gate.ts";
 import { buildCall, buildNode } from "#test/clouds/builders.ts";
 import { formatAnswer } from "#test/clouds/conformance.ts";
 
@@ -101,14 +101,14 @@ describe("AssumeRole through the SDK", () => {
     });
     expect(headers["authorization"]).toContain("x-amz-source-account;x-amz-source-arn");
     expect(sts.lastBody()).toContain("ExternalId=tenant");
-    expect(ec2.lastHeaders()["authorization"]).toContain("Credential=ASSUMED/");
+    expect(ec2.lastHeaders()["authorization"]).toContain("Credential=ASIAASSUMED000000/");
     expect(ec2.lastHeaders()["x-amz-security-token"]).toBe("SESSION");
   });
 
   test.each([
-    ["a refusal", buildErrorAnswer(403, "AccessDenied"), "Denied"],
-    ["a throttle", buildErrorAnswer(400, "Throttling"), "Throttled"],
-    ["a failure", buildErrorAnswer(500, "InternalFailure"), "Unavailable"],
+    ["a refusal", buildStsErrorAnswer(403, "AccessDenied"), "Denied"],
+    ["a throttle", buildStsErrorAnswer(400, "Throttling"), "Throttled"],
+    ["a failure", buildStsErrorAnswer(500, "InternalFailure"), "Unavailable"],
     ["an answer without credentials", { status: 200, body: "<AssumeRoleResponse/>" }, "Unavailable"],
   ])("%s of STS is an error of every node, and EC2 is not called", async (_, how, expected) => {
     sts.answer(how);
@@ -119,5 +119,5 @@ describe("AssumeRole through the SDK", () => {
 });
 
 function assumed(expiration: string): string {
-  return `<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials><AccessKeyId>ASSUMED</AccessKeyId><SecretAccessKey>SECRET</SecretAccessKey><SessionToken>SESSION</SessionToken><Expiration>${expiration}</Expiration></Credentials></AssumeRoleResult><ResponseMetadata><RequestId>1</RequestId></ResponseMetadata></AssumeRoleResponse>`;
+  return `<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult><Credentials><AccessKeyId>ASIAASSUMED000000</AccessKeyId><SecretAccessKey>SECRET</SecretAccessKey><SessionToken>SESSION</SessionToken><Expiration>${expiration}</Expiration></Credentials></AssumeRoleResult><ResponseMetadata><RequestId>1</RequestId></ResponseMetadata></AssumeRoleResponse>`;
 }
