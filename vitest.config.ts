@@ -8,6 +8,8 @@ const COUNTED = ["counts", "thousand-nodes", "bench", "retries", "nodes"].map(
 
 /** Fails tests in which an exchange with an embedded API server violates the OpenAPI documents of a real one. */
 const JUDGE = "./test/setup/judge-api-exchanges.ts";
+/** Fails tests whose calls to AWS are not as AWS's service models allow. */
+const CHECK_AWS_CALLS = "./test/setup/check-aws-calls.ts";
 
 // The time limits only end a test that hangs: a loaded machine is several times slower than an idle one.
 // Projects by what they need: `core` is pure, `shell` touches files, sockets and processes, `e2e` runs whole
@@ -46,7 +48,7 @@ export default defineConfig(({ mode }) => ({
         test: {
           name: "shell",
           isolate: false,
-          setupFiles: ["./test/setup/restore-stubs.ts", JUDGE],
+          setupFiles: ["./test/setup/restore-stubs.ts", JUDGE, CHECK_AWS_CALLS],
           include: ["test/**/*.test.ts"],
           exclude: ["test/core/**", "test/e2e/**", "test/faults/**", ...listExcluded(mode)],
           testTimeout: 240_000,
@@ -57,6 +59,7 @@ export default defineConfig(({ mode }) => ({
         extends: true,
         test: {
           name: "e2e",
+          setupFiles: [CHECK_AWS_CALLS],
           include: ["test/e2e/**/*.test.ts", "test/faults/**/*.test.ts"],
           exclude: [...COUNTED, ...listExcluded(mode)],
           maxWorkers: 2,
@@ -70,6 +73,7 @@ export default defineConfig(({ mode }) => ({
         extends: true,
         test: {
           name: "counted",
+          setupFiles: [CHECK_AWS_CALLS],
           include: COUNTED,
           exclude: [...listExcluded(mode)],
           fileParallelism: false,

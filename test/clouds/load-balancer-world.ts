@@ -127,6 +127,8 @@ export interface LoadBalancerWorld {
   point(): Promise<WorldPoint>;
   /** Gives another owner's resource the name of this Service's future load balancer. */
   readonly takeName?: (service: NamedService) => Promise<void>;
+  /** Called by a test that sends requests with invalid members: those that pass the capability. */
+  readonly expectInvalidRequests?: () => void;
   /** Hides new resources from so many reads that would show them. */
   readonly hideNew?: (reads: number) => void;
   /** Whether a foreign resource of an outline changes in part with ours. */

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { findOpenApiDocuments, getOpenApiDocuments } from "#test/openapi/documents.ts";
+import { getAwsModels } from "#test/setup/aws-models.ts";
 import { getAwsTools } from "#test/setup/aws-tools.ts";
 import { getControlPlaneBinaries, getEtcdutl } from "#test/setup/control-plane-binaries.ts";
 import { getFromPath } from "#test/setup/get-from-path.ts";
@@ -23,7 +24,8 @@ export default async function setup(root: TestProject): Promise<() => Promise<vo
   const mayBuild = mayBuildControlPlane(root.vitest.vite.config.mode);
   const parts: Partial<Parts> = {};
   const provideParts = async (paths: readonly string[]): Promise<void> => {
-    const needed = listNeededParts(paths).filter((name) => parts[name] === undefined);
+    const named = [...listNeededParts(paths), ...(paths.some(mayCallAws) ? (["aws-models"] as const) : [])];
+    const needed = [...new Set(named)].filter((name) => parts[name] === undefined);
     Object.assign(parts, await makeParts(needed, mayBuild));
     root.provide("parts", parts);
     root.provide("openApiFolder", await findDocuments(parts));
@@ -40,6 +42,11 @@ export default async function setup(root: TestProject): Promise<() => Promise<vo
     root.provide("builds", builds);
   });
   return clear;
+}
+
+/** Whether the setup file that checks calls to AWS belongs to a test file's project: only core's lack it. */
+function mayCallAws(path: string): boolean {
+  return !path.includes("/test/core/");
 }
 
 /** How a part is found or created, and the suites that are skipped without it. */
@@ -62,6 +69,10 @@ const MAKERS: { readonly [Name in keyof Parts]: Maker<Name> } = {
   "aws-tools": {
     suites: "suites with cfn-lint and AWS's command line",
     make: async (mayBuild) => (mayBuild ? getAwsTools(say) : LEFT_TO_ALL),
+  },
+  "aws-models": {
+    suites: "checks of requests to AWS and its answers",
+    make: () => getAwsModels(say),
   },
   hcl2tojson: {
     suites: "suites on the Terraform module's resources",

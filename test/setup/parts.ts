@@ -23,6 +23,8 @@ export interface Parts {
   readonly openapi: Part<string>;
   readonly moto: Part<MotoProgram>;
   readonly "aws-tools": Part<AwsTools>;
+  /** The folder of AWS's service models. Every file that may call AWS has it without naming it. */
+  readonly "aws-models": Part<string>;
   readonly hcl2tojson: Part<Program>;
   /** Judges requests and answers by what Hetzner publishes; so do the next ones for their clouds. */
   readonly "hcloud-judge": Part<Program>;
@@ -42,6 +44,10 @@ export interface Parts {
 export type PartValue<Name extends keyof Parts> = Extract<Parts[Name], { readonly kind: "present" }>["value"];
 
 declare module "vitest" {
+  interface TaskMeta {
+    /** Calls to AWS in the file that no service model was there to check. */
+    uncheckedAwsCalls?: number;
+  }
   export interface ProvidedContext {
     /** The parts that files of the run name, as the global setup found or created them. */
     readonly parts: Partial<Parts>;

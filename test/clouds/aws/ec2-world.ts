@@ -9,6 +9,7 @@ import { AwsCloudConfig } from "#clouds/aws/config.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
 import type { Operation } from "#clouds/aws/quotas.ts";
 import type { Cloud } from "#clouds/cloud.ts";
+import { checkCall } from "#test/aws-models/aws-calls.ts";
 
 /** EC2 in memory, with EC2's states, filters, pages and limits. Only waiting moves its clock. */
 export class Ec2World implements Ec2 {
@@ -49,7 +50,7 @@ export class Ec2World implements Ec2 {
   }
 
   describeInstances: Ec2["describeInstances"] = async (request) => {
-    await this.#arrive("DescribeInstances");
+    await this.#arrive("DescribeInstances", request);
     if (this.rubbish !== undefined) return this.rubbish;
     const names = request.Filters?.find(({ Name: name }) => name === "private-dns-name")?.Values ?? [];
     this.namesAsked.push(names);
@@ -62,31 +63,35 @@ export class Ec2World implements Ec2 {
     const start = Number(request.NextToken ?? 0);
     const page = all.slice(start, start + size).filter(fits);
     const next = start + size < all.length ? { NextToken: String(start + size) } : {};
-    return { Reservations: page.map((instance) => ({ OwnerId: ACCOUNT, Instances: [instance] })), ...next };
+    const reservations = page.map((instance) => ({ OwnerId: ACCOUNT, Instances: [instance] }));
+    return checkAnswer("DescribeInstances", { Reservations: reservations, ...next });
   };
 
   describeNetworkInterfaces: Ec2["describeNetworkInterfaces"] = async (request) => {
-    await this.#arrive("DescribeNetworkInterfaces");
-    return {
+    await this.#arrive("DescribeNetworkInterfaces", request);
+    return checkAnswer("DescribeNetworkInterfaces", {
       NetworkInterfaces: this.interfaces.filter((eni) => passes(interfaceValues(eni), request.Filters)),
-    };
+    });
   };
 
-  describeAvailabilityZones: Ec2["describeAvailabilityZones"] = async () => {
-    await this.#arrive("DescribeAvailabilityZones");
+  describeAvailabilityZones: Ec2["describeAvailabilityZones"] = async (request) => {
+    await this.#arrive("DescribeAvailabilityZones", request);
     if (this.noZones !== undefined) return this.noZones;
-    return { AvailabilityZones: [...this.zones].map(([ZoneName, ZoneId]) => ({ ZoneName, ZoneId })) };
+    const zones = [...this.zones].map(([ZoneName, ZoneId]) => ({ ZoneName, ZoneId }));
+    return checkAnswer("DescribeAvailabilityZones", { AvailabilityZones: zones });
   };
 
-  describeInstanceTopology: Ec2["describeInstanceTopology"] = async ({ InstanceIds: ids = [] }) => {
-    await this.#arrive("DescribeInstanceTopology");
+  describeInstanceTopology: Ec2["describeInstanceTopology"] = async (request) => {
+    await this.#arrive("DescribeInstanceTopology", request);
+    const { InstanceIds: ids = [] } = request;
     if (ids.length > 100) throw createAwsError("InvalidParameterValue", 400);
     const unknown = ids.filter((id) => this.unknownToTopology.has(id));
     if (unknown.length > 0) {
       const message = this.namesUnknown ? `The instance IDs '${unknown.join(", ")}' do not exist` : "no";
       throw createAwsError("InvalidInstanceID.NotFound", 400, message);
     }
-    return { Instances: ids.flatMap((id) => this.topology.get(id) ?? []) };
+    const found = ids.flatMap((id) => this.topology.get(id) ?? []);
+    return checkAnswer("DescribeInstanceTopology", { Instances: found });
   };
 
   close(): void {}
@@ -106,7 +111,8 @@ export class Ec2World implements Ec2 {
     });
   }
 
-  async #arrive(operation: Operation): Promise<void> {
+  async #arrive(operation: Operation, request: object): Promise<void> {
+    checkCall(`ec2:${operation}`, "request", request);
     this.requests.push({ operation, at: this.nowMs });
     await this.held.get(operation);
     const isLate =
@@ -157,6 +163,11 @@ export function buildInstance(number: number, traits: Partial<Ec2Instance> = {})
 /** Builds an error as the SDK throws it. */
 export function createAwsError(name: string, status: number, message = "by the test"): Error {
   return Object.assign(new Error(message), { name, $metadata: { httpStatusCode: status } });
+}
+
+function checkAnswer<Answer extends object>(operation: Operation, answer: Answer): Answer {
+  checkCall(`ec2:${operation}`, "answer", answer);
+  return answer;
 }
 
 function instanceValues(instance: Ec2Instance): Readonly<Record<string, readonly (string | undefined)[]>> {

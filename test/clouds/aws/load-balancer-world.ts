@@ -8,6 +8,7 @@ import { CreateLoadBalancerCommand as CreateClassicCommand } from "@aws-sdk/clie
 import { CreateLoadBalancerCommand } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { awsLoadBalancerModel } from "#clouds/aws/load-balancers/model.ts";
 import type { Ingress } from "#core/service/service.ts";
+import { expectViolations } from "#test/aws-models/aws-calls.ts";
 import { createAwsWithoutWaits } from "#test/clouds/aws/aws-without-waits.ts";
 import { type Call, formatCallName } from "#test/clouds/aws/moto/call.ts";
 import { type Clients, createClients, REGION } from "#test/clouds/aws/moto/clients.ts";
@@ -151,7 +152,7 @@ export async function createAwsWorld(
     setGate: (gate) =>
       moto.setGate(
         gate && {
-          enter: (call) => admissionOf(gate.enter(requestOf(call))),
+          enter: (call) => admissionOf(gate.enter(requestOf(call)), call),
           leave: (call) => gate.leave(requestOf(call)),
         },
       ),
@@ -189,6 +190,15 @@ export async function createAwsWorld(
       const LoadBalancerName = bareName(uid);
       await aws.elb.send(new CreateClassicCommand({ LoadBalancerName, Listeners, Subnets, Tags }));
     },
+    // The capability does not check an action's parameters; AWS does.
+    expectInvalidRequests: () =>
+      expectViolations(
+        ...(kind === "network"
+          ? ["tags unknown", "name unknown", "LoadBalancerArn required"].map(
+              (each) => `elbv2:DeleteLoadBalancer request ${each}`,
+            )
+          : ["tags unknown", "name unknown"].map((each) => `ec2:RevokeSecurityGroupIngress request ${each}`)),
+      ),
     hideNew: moto.hideNew,
     close: async () => {
       aws.close();
@@ -205,7 +215,7 @@ function requestOf(call: Call): { readonly what: string; readonly isChange: bool
   return { what: formatCallName(call), isChange: isChange(call) };
 }
 
-function admissionOf(verdict: Verdict): Admission {
+function admissionOf(verdict: Verdict, { service }: Call): Admission {
   switch (verdict) {
     case "pass":
       return true;
@@ -216,7 +226,11 @@ function admissionOf(verdict: Verdict): Admission {
     case "Throttled":
       return { kind: "throttle" };
     case "Denied":
-      return { kind: "refuse", code: "UnauthorizedOperation", status: 403 };
+      return {
+        kind: "refuse",
+        code: service === "ec2" ? "UnauthorizedOperation" : "AccessDenied",
+        status: 403,
+      };
     case "Unavailable":
       return { kind: "refuse", code: "InternalError", status: 500 };
   }

@@ -1,6 +1,7 @@
 import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
 import { describe, expect, test } from "vitest";
 import type { AwsCloudConfig } from "#clouds/aws/config.ts";
+import { expectViolations } from "#test/aws-models/aws-calls.ts";
 import { buildInstance, Ec2World } from "#test/clouds/aws/ec2-world.ts";
 import { buildCall, buildNode, type NodeTraits } from "#test/clouds/builders.ts";
 import { formatAnswer } from "#test/clouds/conformance.ts";
@@ -383,6 +384,8 @@ describe("names and IDs without an instance", () => {
     ["without a placement", { Placement: {} }],
     ["with an invalid address", { PublicIpAddress: "rubbish" }],
   ])("an instance %s is an error of its node only", async (_, poison) => {
+    if (poison.State?.Name !== undefined)
+      expectViolations("ec2:DescribeInstances answer Reservations[].Instances[].State.Name enum");
     const { answers } = await answersOf(
       [buildInstance(1, poison), buildInstance(2)],
       [{ providerID: ID }, { providerID: TWIN }],

@@ -71,6 +71,7 @@ export function addCapabilityRows({ stage, made, optional }: Rows): void {
     const removal = await firstRemoval(process);
     const known = removal === undefined ? [] : [removal.action];
     const before = await stage().state();
+    stage().world.expectInvalidRequests?.();
     for (const parameters of PARAMETERS)
       for (const action of ["", "constructor", "DeleteEverything", ...known]) {
         const sent = anAction(action, parameters);

@@ -17,6 +17,7 @@ import type {
 import { applyVpcResult } from "#clouds/aws/load-balancers/vpc/apply-result.ts";
 import { buildPermissions, parsePermissions, subtractRules } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
+import { checkCall } from "#test/aws-models/aws-calls.ts";
 
 /** An error in AWS's words. */
 export class AwsError extends Error {
@@ -68,6 +69,13 @@ export class FakeElbv2 {
 
   /** Carries out an action, or throws AWS's error. */
   apply(action: LoadBalancerAction): unknown {
+    checkCall(action.action, "request", action.parameters);
+    const result = this.#perform(action);
+    checkCall(action.action, "answer", result);
+    return result;
+  }
+
+  #perform(action: LoadBalancerAction): object {
     const name = action.action as AwsActionName;
     if (name.startsWith("ec2:")) return this.#ec2(action);
     const operation = OPERATIONS[name];
@@ -101,6 +109,14 @@ export class FakeElbv2 {
             tags[`kubernetes.io/cluster/${clusterTag}`] === "owned"),
       ) satisfies TargetGroupState[];
     const { addresses, vpc } = this;
+    if (network !== undefined) {
+      const { loadBalancer, listeners } = network;
+      checkCall("elbv2:DescribeLoadBalancers", "answer", { LoadBalancers: [loadBalancer] });
+      checkCall("elbv2:DescribeListeners", "answer", { Listeners: listeners.map((each) => each.listener) });
+    }
+    checkCall("elbv2:DescribeTargetGroups", "answer", {
+      TargetGroups: targetGroups.map(({ group }) => group),
+    });
     return structuredClone({
       ...(network === undefined ? {} : { network }),
       ...{ targetGroups, vpc, addresses },
@@ -129,7 +145,7 @@ export class FakeElbv2 {
       throw new AwsError("InvalidPermission.Duplicate", `${GroupId}`);
   }
 
-  #ec2(action: LoadBalancerAction): unknown {
+  #ec2(action: LoadBalancerAction): object {
     const result: { GroupId?: string } = {};
     const parameters = action.parameters as { GroupName?: string; GroupId?: string };
     const groups: readonly SecurityGroupState[] = this.vpc.groups;
@@ -174,7 +190,7 @@ export class FakeElbv2 {
 }
 
 type Operations = {
-  readonly [Name in AwsActionName]?: (aws: FakeElbv2, request: AwsRequests[Name]) => unknown;
+  readonly [Name in AwsActionName]?: (aws: FakeElbv2, request: AwsRequests[Name]) => object;
 };
 
 const OPERATIONS: Operations = {

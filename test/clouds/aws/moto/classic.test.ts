@@ -18,6 +18,7 @@ import {
   SetLoadBalancerPoliciesForBackendServerCommand,
 } from "@aws-sdk/client-elastic-load-balancing";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { expectViolations } from "#test/aws-models/aws-calls.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { type Clients, createClients, getErrorCode } from "./clients.ts";
 import { makeNetwork, type Network } from "./make-network.ts";
@@ -274,6 +275,7 @@ describeWithPart("moto", "classic load balancers on mended moto", (program) => {
     expect(await getErrorCode(aws.elb.send(new DeleteLoadBalancerCommand({ LoadBalancerName })))).toBe(
       "succeeded",
     );
+    expectViolations("elb:DescribeTags request LoadBalancerNames size");
     const tags = new DescribeTagsCommand({ LoadBalancerNames: Array.from({ length: 21 }, () => known) });
     expect(await getErrorCode(aws.elb.send(tags))).toBe("ValidationError");
   });

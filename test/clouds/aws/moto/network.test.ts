@@ -23,6 +23,7 @@ import {
   SetSecurityGroupsCommand,
 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expectViolations } from "#test/aws-models/aws-calls.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { type Clients, createClients, getErrorCode } from "./clients.ts";
 import { makeNetwork, type Network } from "./make-network.ts";
@@ -150,6 +151,7 @@ describeWithPart("moto", "network load balancers on mended moto", (program) => {
       const all = await aws.elbv2.send(new DescribeLoadBalancersCommand({}));
       expect(all.NextMarker).toBeUndefined();
       expect(all.LoadBalancers?.[2]).toEqual(second.LoadBalancers?.[0]);
+      expectViolations("elbv2:DescribeLoadBalancers request PageSize range");
       expect(await getErrorCode(aws.elbv2.send(new DescribeLoadBalancersCommand({ PageSize: 401 })))).toBe(
         "ValidationError",
       );

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { readBody } from "#emulators/ec2/read-body.ts";
+import { MENDED_MOTO } from "#test/aws-models/aws-calls.ts";
 import { startMoto } from "#test/setup/moto.ts";
 import type { MotoProgram } from "#test/setup/moto-program.ts";
 import {
@@ -204,6 +205,7 @@ export async function startMendedMoto(
       return void request.socket.destroy();
     response.writeHead(answer.status, {
       "content-type": "text/xml",
+      server: MENDED_MOTO,
       "x-amzn-requestid": "00000000-0000-4000-8000-000000000000",
     });
     response.end(renderXml(answer.body));

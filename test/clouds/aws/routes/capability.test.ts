@@ -6,6 +6,7 @@ import { AwsCloudConfig } from "#clouds/aws/config.ts";
 import { createRoutes } from "#clouds/aws/routes/capability.ts";
 import type { CloudAction } from "#core/decision.ts";
 import type { RouteQuestion, RouteState } from "#core/route/state.ts";
+import { checkCall, expectViolations } from "#test/aws-models/aws-calls.ts";
 import { createAwsError, Ec2World } from "#test/clouds/aws/ec2-world.ts";
 
 const VPC = "vpc-1";
@@ -63,12 +64,15 @@ function world(
   const api: Api = {
     async call(operation, request) {
       sent.push({ operation, request });
+      checkCall(operation, "request", request);
       const failure = failures.shift();
       if (failure !== undefined) throw failure;
       if (operation !== "ec2:DescribeRouteTables") return { $metadata: { requestId: "id-1" } };
       const page = Number((request as { readonly NextToken?: string }).NextToken ?? 0);
       const next = page + 1 < pages.length ? { NextToken: String(page + 1) } : {};
-      return { RouteTables: pages[page], ...next };
+      const answer = { RouteTables: pages[page], ...next };
+      checkCall(operation, "answer", answer);
+      return answer;
     },
     close() {
       isClosed = true;
@@ -290,6 +294,8 @@ describe("an observation of routes", () => {
       { kind: "foreign" },
     ],
   ])("reports a route to %s", async (_, difference, instances, target) => {
+    if ("QuantumTunnelId" in difference)
+      expectViolations("ec2:DescribeRouteTables answer RouteTables[].Routes[].QuantumTunnelId unknown");
     const { stateOf } = world([[table("rtb-1", [routeTo(9, difference)])]], instances);
     const state = await stateOf(question(1));
     expect(state.kind === "tables" && state.tables[0]?.routes).toMatchObject([{ cidr: cidrOf(9), target }]);

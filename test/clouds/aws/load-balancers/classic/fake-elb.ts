@@ -7,6 +7,7 @@ import type {
   TargetInstance,
 } from "#clouds/aws/load-balancers/state.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
+import { checkCall } from "#test/aws-models/aws-calls.ts";
 import { FakeGroups, Refusal } from "#test/clouds/aws/load-balancers/classic/fake-groups.ts";
 
 export const CERTIFICATES = [
@@ -53,6 +54,12 @@ export class FakeElb {
       groups: [...this.security.groups.values()],
       instances: this.instances,
     };
+    if (classic !== undefined) {
+      const { loadBalancer, attributes, policies } = classic;
+      checkCall("elb:DescribeLoadBalancers", "answer", { LoadBalancerDescriptions: [loadBalancer] });
+      checkCall("elb:DescribeLoadBalancerAttributes", "answer", { LoadBalancerAttributes: attributes });
+      checkCall("elb:DescribeLoadBalancerPolicies", "answer", { PolicyDescriptions: policies });
+    }
     return structuredClone({ targetGroups: [], vpc, ...(classic === undefined ? {} : { classic }) });
   }
 
@@ -60,7 +67,9 @@ export class FakeElb {
   act({ action, parameters }: LoadBalancerAction): object {
     const operation = this.#operations[action as AwsActionName] as ((request: unknown) => object) | undefined;
     if (operation === undefined) throw new Error(`${action} is not played`);
+    checkCall(action, "request", parameters);
     const result = operation(structuredClone(parameters));
+    checkCall(action, "answer", result);
     this.done.push(action);
     return structuredClone(result);
   }

@@ -6,6 +6,7 @@ import { formatLoadBalancerName } from "#clouds/aws/load-balancers/names.ts";
 import type { AwsRead } from "#clouds/aws/load-balancers/observe/reads.ts";
 import type { Observation } from "#core/capability.ts";
 import { LOAD_BALANCER_ANNOTATION } from "#core/contracts.ts";
+import { checkCall } from "#test/aws-models/aws-calls.ts";
 import { buildConfig, buildInstance, createAwsError, VPC } from "#test/clouds/aws/ec2-world.ts";
 import { buildQuestion } from "#test/clouds/aws/load-balancers/moto-world.ts";
 
@@ -69,7 +70,10 @@ async function observed(
     async call(operation, request) {
       const answer = table[operation as AwsRead];
       if (answer === undefined) throw new Error(`not expected: ${operation}`);
-      return answer(request as Record<string, unknown>);
+      checkCall(operation, "request", request);
+      const found = answer(request as Record<string, unknown>);
+      checkCall(operation, "answer", found);
+      return found;
     },
     close() {},
   };
