@@ -116,7 +116,11 @@ export const AwsCloudConfig = z
       .regex(/^vpc-[0-9a-z]+$/, "a VPC id such as vpc-0123456789abcdef0")
       .optional(),
     /** Instances must carry the tag `kubernetes.io/cluster/<clusterTag>`; needed unless `vpc` is given. */
-    clusterTag: z.string().min(1).max(108).optional(),
+    clusterTag: z
+      .string()
+      // A tag's key has at most 128 characters.
+      .regex(/^.{1,106}$/su, "1 to 106 characters")
+      .optional(),
     /**
      * Assumed for all calls. `{function}` stands for the name of the calling function. Its account is the
      * cluster's account.
@@ -132,7 +136,11 @@ export const AwsCloudConfig = z
     sessionPolicy: z.enum(SESSION_POLICIES, "strict, compatible or none").prefault("compatible"),
     /** Sent as x-amz-source-arn with AssumeRole, against the confused-deputy problem. */
     sourceArn: z.string().regex(/^arn:/, "an ARN").optional(),
-    externalId: z.string().min(2).max(1224).optional(),
+    externalId: z
+      .string()
+      // STS's own rule: it would reject each AssumeRole.
+      .regex(/^[\w+=,.@:/-]{2,1224}$/, "2 to 1224 letters, digits or characters of _+=,.@:/-")
+      .optional(),
     /**
      * Reference to access keys, in place of the SDK's standard chain. With `roleArn`, the role is assumed
      * with these keys.

@@ -198,6 +198,12 @@ describe("configuration", () => {
     ["an account in braces", { roleArn: "arn:aws:iam::{function}:role/ccm" }, "roleArn: "],
     ["an unknown mode", { sessionPolicy: "off" }, "sessionPolicy: strict, compatible or none"],
     [
+      "an external id that STS rejects",
+      { externalId: "tenant a" },
+      "externalId: 2 to 1224 letters, digits or ",
+    ],
+    ["a cluster tag that makes no tag's key", { clusterTag: "x".repeat(107) }, "clusterTag: 1 to 106 "],
+    [
       "more route tables than a policy can list",
       { routeTableIDs: Array.from({ length: 40 }, (_, index) => `rtb-${100_000 + index}`) },
       "sessionPolicy: the session policy of route has ",
