@@ -5,6 +5,7 @@ import {
 } from "@aws-sdk/client-sts";
 import { expect, onTestFinished, test } from "vitest";
 import type { Ec2Server } from "#emulators/ec2/server.ts";
+import { expectViolations } from "#test/aws-models/aws-calls.ts";
 import { createTestClock, describeIds, getErrorName, startEmbeddedEc2 } from "./ec2-embedded.ts";
 import { type Credentials, createEc2Client, createStsClient } from "./ec2-under-test.ts";
 
@@ -12,7 +13,7 @@ const ROLE = "arn:aws:iam::210987654321:role/path/controller";
 const INPUT: AssumeRoleCommandInput = {
   RoleArn: ROLE,
   RoleSessionName: "cluster-one",
-  ExternalId: "shared & <secret>",
+  ExternalId: "shared+secret@tenant:a/b",
   DurationSeconds: 900,
 };
 
@@ -33,7 +34,7 @@ test("records the facts that a trust policy can use", async () => {
     {
       roleArn: ROLE,
       roleSessionName: "cluster-one",
-      externalId: "shared & <secret>",
+      externalId: "shared+secret@tenant:a/b",
       sourceArn: "arn:aws:eks:eu-central-1:123456789012:cluster/one",
       sourceAccount: "123456789012",
       accessKeyId: given?.AccessKeyId,
@@ -81,10 +82,20 @@ test("a caller with static credentials is a user of the account", async () => {
 
 test.each([
   { name: "a role of another form", input: { ...INPUT, RoleArn: "controller-of-some-account" } },
-  { name: "a session's name with spaces", input: { ...INPUT, RoleSessionName: "cluster one" } },
-  { name: "a minute", input: { ...INPUT, DurationSeconds: 60 } },
-  { name: "a day", input: { ...INPUT, DurationSeconds: 86_400 } },
-])("AssumeRole rejects $name", async ({ input }) => {
+  {
+    name: "a session's name with spaces",
+    input: { ...INPUT, RoleSessionName: "cluster one" },
+    violation: "RoleSessionName pattern",
+  },
+  {
+    name: "an external ID with spaces",
+    input: { ...INPUT, ExternalId: "tenant a" },
+    violation: "ExternalId pattern",
+  },
+  { name: "a minute", input: { ...INPUT, DurationSeconds: 60 }, violation: "DurationSeconds range" },
+  { name: "a day", input: { ...INPUT, DurationSeconds: 86_400 }, violation: "DurationSeconds range" },
+])("AssumeRole rejects $name", async ({ input, violation }) => {
+  if (violation !== undefined) expectViolations(`sts:AssumeRole request ${violation}`);
   const { server } = await startEmbeddedEc2();
   expect(await getErrorName(client(server).send(new AssumeRoleCommand(input)))).toBe("ValidationError");
   expect(server.assumedRoles()).toEqual([]);

@@ -48,6 +48,7 @@ const TEMPORARY_PREFIX = "ASIALOCAL";
 
 const ROLE_ARN = /^arn:aws[a-z-]*:iam::(\d{12}):role\/(?:[^/]+\/)*([\w+=,.@-]+)$/;
 const SESSION_NAME = /^[\w+=,.@-]{2,64}$/;
+const EXTERNAL_ID = /^[\w+=,.@:/-]{2,1224}$/;
 
 /** Issues credentials for a role of any account, without a check of who may assume it. */
 export const assumeRole: Action = ({ parameters, headers, tokens, now }) => {
@@ -57,13 +58,16 @@ export const assumeRole: Action = ({ parameters, headers, tokens, now }) => {
   if (!ROLE_ARN.test(roleArn)) return createFault("ValidationError", `${roleArn} is invalid`);
   if (!SESSION_NAME.test(roleSessionName))
     return createFault("ValidationError", "roleSessionName is invalid");
+  const externalId = parameters.text("ExternalId");
+  if (externalId !== undefined && !EXTERNAL_ID.test(externalId))
+    return createFault("ValidationError", "externalId is invalid");
   if (!(durationSeconds >= 900 && durationSeconds <= 43_200)) {
     return createFault("ValidationError", "durationSeconds must be from 900 to 43200");
   }
   const session = tokens.assume({
     roleArn,
     roleSessionName,
-    externalId: parameters.text("ExternalId"),
+    externalId,
     sourceArn: getHeader(headers["x-amz-source-arn"]),
     sourceAccount: getHeader(headers["x-amz-source-account"]),
     expiresAt: now + durationSeconds * 1000,
