@@ -182,6 +182,7 @@ const COMMON_ERRORS: ReadonlySet<string> = new Set([
   "OptInRequired",
   "RequestExpired",
   "ServiceUnavailable",
+  "ServiceUnavailableException",
   "SignatureDoesNotMatch",
   "SlowDown",
   "Throttling",
@@ -213,6 +214,8 @@ function readErrorCode(
   if (protocol === "json" || protocol === "rest-json") {
     const body = parseJson(answerBody) as { readonly __type?: unknown; readonly code?: unknown } | undefined;
     const code = answerHeaders["x-amzn-errortype"] ?? body?.__type ?? body?.code;
+    // A gateway on the way answers without a code.
+    if (code === "") return undefined;
     if (typeof code === "string") return code.split(":")[0]?.split("#").at(-1);
     if (body !== undefined) report("", "protocol", "an error without x-amzn-errortype and __type");
     return undefined;

@@ -1,5 +1,6 @@
 import { DescribeInstanceTopologyCommand } from "@aws-sdk/client-ec2";
 import { expect, test } from "vitest";
+import { expectViolations } from "#test/aws-models/aws-calls.ts";
 import { getErrorName, startEmbeddedEc2 } from "./ec2-embedded.ts";
 
 const QUOTAS_OFF = { behaviour: { quotas: "off" as const } };
@@ -41,7 +42,12 @@ test.each([
     input: { InstanceIds: Array(101).fill("i-00000000000000001") },
     code: "InvalidParameterValue",
   },
-  { name: "a page of 101", input: { MaxResults: 101 }, code: "InvalidParameterValue" },
+  {
+    name: "a page of 101",
+    input: { MaxResults: 101 },
+    code: "InvalidParameterValue",
+    violation: "ec2:DescribeInstanceTopology request MaxResults range",
+  },
   {
     name: "ids in pages",
     input: { InstanceIds: ["i-00000000000000001"], MaxResults: 5 },
@@ -53,7 +59,8 @@ test.each([
     code: "InvalidInstanceID.NotFound",
   },
   { name: "100 ids", input: { InstanceIds: Array(100).fill("i-00000000000000001") }, code: "none" },
-])("a request for $name is answered with $code", async ({ input, code }) => {
+])("a request for $name is answered with $code", async ({ input, code, violation }) => {
+  if (violation !== undefined) expectViolations(violation);
   const { ec2 } = await startEmbeddedEc2({ ...QUOTAS_OFF, instances: [{}] });
   expect(await getErrorName(ec2.send(new DescribeInstanceTopologyCommand(input)))).toBe(code);
 });

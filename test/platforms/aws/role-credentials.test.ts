@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createAwsCloud } from "#clouds/aws/cloud.ts";
 import { createRoleCredentials, formatSessionName } from "#platforms/aws/role-credentials.ts";
 import { buildConfig } from "#test/clouds/aws/ec2-world.ts";
-import { buildStsErrorAnswer, type Gate, openGate } from "#test/clouds/aws/gate.ts";
+import { buildEc2Answer, buildStsErrorAnswer, type Gate, openGate } from "#test/clouds/aws/gate.ts";
 import { buildCall, buildNode } from "#test/clouds/builders.ts";
 import { formatAnswer } from "#test/clouds/conformance.ts";
 
@@ -70,10 +70,7 @@ describe("AssumeRole through the SDK", () => {
     vi.stubEnv("AWS_ENDPOINT_URL_EC2", ec2.url);
     vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
     vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");
-    ec2.answer({
-      status: 200,
-      body: "<DescribeInstancesResponse><reservationSet/></DescribeInstancesResponse>",
-    });
+    ec2.answer(buildEc2Answer({ DescribeInstances: "<reservationSet/>" }));
   });
   afterAll(async () => {
     await Promise.all([sts.close(), ec2.close()]);
@@ -109,7 +106,14 @@ describe("AssumeRole through the SDK", () => {
     ["a refusal", buildStsErrorAnswer(403, "AccessDenied"), "Denied"],
     ["a throttle", buildStsErrorAnswer(400, "Throttling"), "Throttled"],
     ["a failure", buildStsErrorAnswer(500, "InternalFailure"), "Unavailable"],
-    ["an answer without credentials", { status: 200, body: "<AssumeRoleResponse/>" }, "Unavailable"],
+    [
+      "an answer without credentials",
+      {
+        status: 200,
+        body: '<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleResult/></AssumeRoleResponse>',
+      },
+      "Unavailable",
+    ],
   ])("%s of STS is an error of every node, and EC2 is not called", async (_, how, expected) => {
     sts.answer(how);
     const before = ec2.counts.get("DescribeInstances");
