@@ -321,6 +321,14 @@ describeWithPart("aws-models", "AWS's service models", (folder) => {
       }),
       ["s3:GetObject, request, part: unknown: no such parameter of the query"],
     ],
+    [
+      "nothing in a write of an S3 object, and not one of a copy",
+      buildExchange({
+        ...{ method: "PUT", target: "/bucket/key", requestBody: Buffer.from("{}") },
+        requestHeaders: { authorization: SIGNED, "if-none-match": "*" },
+      }),
+      [],
+    ],
     ["nothing in a request of another API", buildQuery("grant_type=client_credentials", "{}"), []],
   ])("report %s", (_, exchange, violations) => {
     expect(checkExchange(folder, exchange).map(formatViolation)).toEqual(violations);

@@ -16,18 +16,31 @@ export interface RestMessage {
 
 /** Finds the operation of a REST request by method and path, with the texts of the path's members. */
 export function findRestOperation(
-  { operations }: ServiceModel,
-  { method, target }: Exchange,
+  model: ServiceModel,
+  { method, target, requestHeaders }: Exchange,
 ): { readonly operation: Operation; readonly uri: Readonly<Record<string, string>> } | undefined {
   const { pathname, searchParams } = new URL(target, "http://aws");
-  const found = Object.values(operations).flatMap((operation) => {
+  // Operations of one method and path, such as PutObject and CopyObject, differ in what they require.
+  const hasRequired = ({ input }: Operation): boolean => {
+    const { required = [], members = {} } =
+      input === undefined ? { type: "structure" } : getShape(model, input);
+    return required.every((name) => {
+      const member = members[name];
+      const wireName = member === undefined ? name : getWireName(name, member);
+      if (member?.location === "header") return requestHeaders[wireName.toLowerCase()] !== undefined;
+      return member?.location !== "querystring" || searchParams.has(wireName);
+    });
+  };
+  const found = Object.values(model.operations).flatMap((operation) => {
     const [path = "", query] = operation.http.requestUri.split("?");
     if (operation.http.method !== method) return [];
     // `?acl` selects an operation; without it the path alone does.
     const wanted = [...new URLSearchParams(query)];
     if (!wanted.every(([name, value]) => searchParams.get(name) === value)) return [];
     const match = compilePath(path).exec(pathname);
-    return match === null ? [] : [{ operation, uri: match.groups ?? {}, rank: wanted.length }];
+    return match === null
+      ? []
+      : [{ operation, uri: match.groups ?? {}, rank: 2 * wanted.length + (hasRequired(operation) ? 1 : 0) }];
   });
   return found.toSorted((one, other) => other.rank - one.rank).at(0);
 }

@@ -10,6 +10,7 @@ import {
 } from "@aws-sdk/client-ec2";
 import { AssumeRoleCommand, GetCallerIdentityCommand, type STSClient } from "@aws-sdk/client-sts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expectViolations } from "#test/aws-models/aws-calls.ts";
 import {
   type Capability,
   type Credentials,
