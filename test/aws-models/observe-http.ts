@@ -6,9 +6,9 @@ import { type Exchange, type Headers, isPerhapsAws } from "./exchange.ts";
 export type Observer = (exchange: Exchange) => void;
 
 /**
- * Observes the HTTP of this process until the returned function is called: all that its servers receive and answer,
- * such as the emulators' requests from any process, and what its clients receive from moto, which is another process.
- * Answers that are cut off are not observed.
+ * Observes the HTTP of this process until the returned function is called. It observes what servers here receive
+ * and answer, from any process. Of clients it observes only exchanges with moto, which is another process. Answers
+ * that are cut off are not observed.
  */
 export function observeHttp(observer: Observer): () => void {
   const channels: Readonly<Record<string, (message: never) => void>> = {

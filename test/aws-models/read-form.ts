@@ -10,8 +10,8 @@ interface Node {
 }
 
 /**
- * Reads the parameters of a query request into the form of the SDK's commands, by the rules of the model's
- * protocol, and reports parameters that the shape does not have.
+ * Reads the parameters of a query request into the form of the SDK's commands, by the model's protocol. Reports
+ * parameters that the shape does not have.
  */
 export function readForm(
   model: ServiceModel,

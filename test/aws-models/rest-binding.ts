@@ -22,8 +22,8 @@ export function findRestOperation(
   const { pathname, searchParams } = new URL(target, "http://aws");
   // Operations of one method and path, such as PutObject and CopyObject, differ in what they require.
   const hasRequired = ({ input }: Operation): boolean => {
-    const { required = [], members = {} } =
-      input === undefined ? { type: "structure" } : getShape(model, input);
+    if (input === undefined) return true;
+    const { required = [], members = {} } = getShape(model, input);
     return required.every((name) => {
       const member = members[name];
       const wireName = member === undefined ? name : getWireName(name, member);
@@ -150,7 +150,7 @@ function readMembers(
   return { read, json: parseJson(body) };
 }
 
-/** Parses a JSON body; undefined where it is none, which a client reports itself. */
+/** Parses a JSON body; undefined for another one, which a client reports itself. */
 export function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString("utf8"));
