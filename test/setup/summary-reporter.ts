@@ -28,7 +28,7 @@ export default class SummaryReporter implements Reporter {
     }
     skipped += files;
     if (files > 0) {
-      const what = `not checked by AWS's service models: ${calls} calls in ${files} files (python3 is missing)`;
+      const what = `not checked by AWS's service models: ${calls} calls in ${files} ${files === 1 ? "file" : "files"}, see "test setup" above`;
       process.once("exit", () => process.stdout.write(`${what}\n`));
     }
     const line = `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
