@@ -26,6 +26,7 @@ const SUITES: Readonly<Record<string, readonly [script: string, ...args: string[
   handover: ["test:handover"],
   differential: ["test:differential", "--seeds", "50"],
   interop: ["test:interop"],
+  upstream: ["test:upstream"],
   upgrade: ["test:upgrade"],
 };
 
