@@ -30,7 +30,7 @@ export function getChosenMinor(): string | undefined {
  * found.
  */
 export async function readVersion(minor: string | undefined): Promise<string> {
-  const goMod = join(sourceOf(minor), "go.mod");
+  const goMod = join(getModuleFolder(minor), "go.mod");
   const text = await readFile(goMod, "utf8").catch((cause: unknown) => {
     throw new Error(
       `there is no module of Kubernetes ${minor}: test/control-plane/write-module.ts writes it`,
@@ -47,7 +47,7 @@ export async function readVersion(minor: string | undefined): Promise<string> {
 /** Returns the folder of a build, whether or not it exists. */
 export async function getBuildFolder(name: keyof typeof BUILDS, minor = getChosenMinor()): Promise<string> {
   const hash = createHash("sha256").update(await readVersion(minor));
-  for (const file of ["go.mod", "go.sum"]) hash.update(await readFile(join(sourceOf(minor), file)));
+  for (const file of ["go.mod", "go.sum"]) hash.update(await readFile(join(getModuleFolder(minor), file)));
   return join(getCacheFolder(), name, hash.digest("hex").slice(0, 16));
 }
 
@@ -65,15 +65,15 @@ export async function buildOnce(
     // Without it the server reports v0.0.0.
     const stamp = `-X k8s.io/component-base/version.gitVersion=${version}`;
     const args = ["build", "-o", `${temporary}/`, "-ldflags", `-s -w ${stamp}`, ...packages];
-    await runProgram("go", args, { folder: sourceOf(minor) });
+    await runProgram("go", args, { folder: getModuleFolder(minor) });
     // Go names a program after the last part of its path.
     if (name === "control-plane") await rename(join(temporary, "server"), join(temporary, "etcd"));
   });
   return folder;
 }
 
-/** Returns the minor's module: the default one is at the top, the others are in subfolders. */
-function sourceOf(minor: string | undefined): string {
+/** Returns the folder of the minor's Go module: the default one is at the top, the others are in subfolders. */
+export function getModuleFolder(minor = getChosenMinor()): string {
   const folder = minor === undefined ? "." : `versions/${minor}`;
   return fileURLToPath(new URL(`../control-plane/${folder}`, import.meta.url));
 }

@@ -5,6 +5,7 @@ export interface Judgement {
   readonly passed: number;
   /** Differences that a row of the pages about differences explains. */
   readonly explained: number;
+  readonly notRunnable: number;
   /** What is wrong, one line each; empty if the suite passes. */
   readonly problems: readonly string[];
 }
@@ -15,11 +16,12 @@ export interface Judgement {
  */
 export function judgeRows(rows: readonly TestRow[], documented: ReadonlySet<string>): Judgement {
   const issues = rows.map((row) => findIssue(row, documented));
-  const isDifferent = ({ stock, ours }: TestRow): boolean => stock !== ours;
-  const isRight = (_: TestRow, index: number): boolean => issues[index] === undefined;
+  const right = rows.filter((_, index) => issues[index] === undefined);
+  const ran = right.filter(({ notRunnable }) => notRunnable === undefined);
   return {
-    passed: rows.filter((row, index) => isRight(row, index) && !isDifferent(row)).length,
-    explained: rows.filter((row, index) => isRight(row, index) && isDifferent(row)).length,
+    passed: ran.filter(({ stock, ours }) => stock === ours).length,
+    explained: ran.filter(({ stock, ours }) => stock !== ours).length,
+    notRunnable: right.length - ran.length,
     problems: [
       ...(rows.length === 0 ? ["no test ran"] : []),
       ...listRepeated(rows).map((test) => `${test}: has two rows`),
@@ -31,9 +33,11 @@ export function judgeRows(rows: readonly TestRow[], documented: ReadonlySet<stri
 }
 
 function findIssue(
-  { stock, ours, explainedBy }: TestRow,
+  { stock, ours, explainedBy, notRunnable }: TestRow,
   documented: ReadonlySet<string>,
 ): string | undefined {
+  if (notRunnable !== undefined)
+    return explainedBy === undefined ? undefined : `cannot run: remove "${explainedBy}"`;
   if (stock === ours)
     return explainedBy === undefined ? undefined : `does not differ: remove "${explainedBy}"`;
   if (explainedBy === undefined) return `stock ${stock}, ours ${ours}: no documented difference explains it`;
@@ -58,8 +62,9 @@ export function formatRows(rows: readonly TestRow[]): string {
   return [
     "| test | stock controller | serverless-ccm | explained by |",
     "|---|---|---|---|",
-    ...rows.map(
-      ({ test, stock, ours, explainedBy = "" }) => `| ${test} | ${stock} | ${ours} | ${explainedBy} |`,
-    ),
+    ...rows.map(({ test, stock, ours, explainedBy, notRunnable }) => {
+      const reason = notRunnable === undefined ? (explainedBy ?? "") : `not runnable: ${notRunnable}`;
+      return `| ${test} | ${stock} | ${ours} | ${reason} |`;
+    }),
   ].join("\n");
 }

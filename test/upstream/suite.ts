@@ -12,7 +12,7 @@ export interface UpstreamSuite {
   readonly needs: string;
   /**
    * Runs the tests against the stock controller and against ours. Missing if the machine lacks what it needs;
-   * `because` says what to run. Rejects if the tests could not run, or if the stock controller fails one.
+   * `because` says what to run. Rejects if the tests could not run, or if the stock controller does not pass.
    */
   run(say: (line: string) => void): Promise<Part<readonly TestRow[]>>;
 }
@@ -27,6 +27,8 @@ export interface TestRow {
   readonly ours: string;
   /** The first cell of the row in docs/explanation/differences*.md that explains why they differ. */
   readonly explainedBy?: string;
+  /** Why ours cannot run the test; it then counts as neither passed nor failed. */
+  readonly notRunnable?: string;
   /** How ours failed, in a few lines. */
   readonly detail?: string;
 }

@@ -1,4 +1,5 @@
+import { cloudProviderSuite, serviceSuite } from "#test/upstream/integration/suites.ts";
 import type { UpstreamSuite } from "#test/upstream/suite.ts";
 
 /** The suites, in the order in which they run. */
-export const SUITES: readonly UpstreamSuite[] = [];
+export const SUITES: readonly UpstreamSuite[] = [cloudProviderSuite, serviceSuite];
