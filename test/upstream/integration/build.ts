@@ -2,11 +2,10 @@ import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { getErrorMessage } from "#core/sanitize-text.ts";
-import { getBuildFolder, getModuleFolder } from "#test/setup/control-plane-build.ts";
 import { findProgram } from "#test/setup/find-program.ts";
 import { getCacheFolder, makeOnce } from "#test/setup/make-once.ts";
 import type { Part } from "#test/setup/parts.ts";
@@ -14,6 +13,16 @@ import { runProgram } from "#test/setup/run-program.ts";
 
 /** The controllers against which a package's tests are built. */
 export type Controller = "stock" | "ours";
+
+/** Tests of a Go package, before they are built. */
+export interface TestSource {
+  /** As the page names it, such as `service`. */
+  readonly name: string;
+  /** The Go package, as `go test` takes it in the module's folder. */
+  readonly package: string;
+  /** The folder of the Go module, whose own test files are in it. */
+  readonly module: string;
+}
 
 /** The built tests of a Go package. */
 export interface TestBinary {
@@ -31,31 +40,28 @@ const REPLACEMENTS = fileURLToPath(new URL("cloud-provider/", import.meta.url));
 const run = promisify(execFile);
 
 /**
- * Builds the tests of a package of k8s.io/kubernetes once, for each controller; its version is that of the control
- * plane's module. Missing without Go, or if the sources cannot be downloaded. Rejects if they do not compile.
+ * Builds the tests of a package once, for each controller. Missing without Go, or if the sources cannot be
+ * downloaded. Rejects if they do not compile.
  */
 export async function buildTests(
-  source: string,
+  source: TestSource,
   say: (line: string) => void,
 ): Promise<Part<Readonly<Record<Controller, TestBinary>>>> {
   if ((await findProgram("go")) === undefined)
     return { kind: "missing", because: "no Go: install it, then repeat npm run test:upstream" };
-  const module = getModuleFolder();
+  const options = { cwd: source.module, maxBuffer: MAX_LIST_BYTES };
   let folder: string;
   try {
     // Downloads the sources of all dependencies.
-    const { stdout } = await run(
-      "go",
-      ["list", "-deps", "-test", "-f", `{{if eq .ImportPath "${source}"}}{{.Dir}}{{end}}`, source],
-      { cwd: module, maxBuffer: MAX_LIST_BYTES },
-    );
-    folder = stdout.trim();
+    await run("go", ["list", "-deps", "-test", source.package], options);
+    folder = (await run("go", ["list", "-f", "{{.Dir}}", source.package], options)).stdout.trim();
   } catch (error) {
-    const because = `Go cannot list ${source} and download its modules; see \`go list -deps -test ${source}\` in ${module}: ${getErrorMessage(error)}`;
+    const command = `go list -deps -test ${source.package}`;
+    const because = `Go cannot download the sources; run ${command} in ${source.module}: ${getErrorMessage(error)}`;
     return { kind: "missing", because };
   }
   const build = async (controller: Controller): Promise<TestBinary> => ({
-    path: await buildOnce(source, controller, module, say),
+    path: await buildOnce(source, controller, say),
     folder,
   });
   // One after the other, because each build uses all cores.
@@ -66,26 +72,25 @@ export async function buildTests(
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
 
 async function buildOnce(
-  source: string,
+  source: TestSource,
   controller: Controller,
-  module: string,
   say: (line: string) => void,
 ): Promise<string> {
-  const hash = createHash("sha256").update(await getBuildFolder("control-plane"));
-  if (controller === "ours") await hashReplacements(hash);
-  const name = `${source.slice(source.lastIndexOf("/") + 1)}-${controller}`;
-  const folder = join(getCacheFolder(), "upstream", `${name}-${hash.digest("hex").slice(0, 16)}`);
+  const hash = createHash("sha256");
+  const files = await listModuleFiles(source.module);
+  if (controller === "ours") files.push(...(await listReplacements()));
+  for (const file of files) hash.update(basename(file)).update(await readFile(file));
+  const name = `${source.name}-${controller}-${hash.digest("hex").slice(0, 16)}`;
+  const folder = join(getCacheFolder(), "upstream", name);
   await makeOnce(folder, async (temporary) => {
-    say(`building the tests of ${source} for ${controller} with Go, once (up to five minutes) …`);
-    const compile = async (from: string): Promise<void> => {
-      const args = ["test", "-c", "-p", "2", "-ldflags", "-s -w", "-o", join(temporary, TEST_BINARY), source];
-      await runProgram("go", args, { folder: from });
-    };
-    if (controller === "stock") return compile(module);
+    say(`building the tests for ${controller} with Go, once (minutes) …`);
+    const output = join(temporary, TEST_BINARY);
+    const args = ["test", "-c", "-p", "2", "-ldflags", "-s -w", "-o", output, source.package];
+    if (controller === "stock") return runProgram("go", args, { folder: source.module });
     const scratch = await mkdtemp(join(tmpdir(), "upstream-module-"));
     try {
-      await writeReplacingModule(module, scratch);
-      await compile(scratch);
+      await writeReplacingModule(source.module, scratch);
+      await runProgram("go", args, { folder: scratch });
     } finally {
       await rm(scratch, { recursive: true, force: true });
     }
@@ -95,24 +100,28 @@ async function buildOnce(
 
 const TEST_BINARY = "tests";
 
-async function hashReplacements(hash: ReturnType<typeof createHash>): Promise<void> {
-  const names = await readdir(REPLACEMENTS, { recursive: true, withFileTypes: true });
-  const files = names.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
-  for (const file of files.sort()) hash.update(file.slice(REPLACEMENTS.length)).update(await readFile(file));
+/** Lists the files of a module's own folder that determine its tests. */
+async function listModuleFiles(module: string): Promise<string[]> {
+  const names = await readdir(module);
+  return names.filter((name) => /^go\.(mod|sum)$|_test\.go$/.test(name)).map((name) => join(module, name));
+}
+
+async function listReplacements(): Promise<string[]> {
+  const entries = await readdir(REPLACEMENTS, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return files.map(({ parentPath, name }) => join(parentPath, name)).sort();
 }
 
 /** Writes a module that differs in one replacement: k8s.io/cloud-provider is a copy with our files. */
 async function writeReplacingModule(module: string, scratch: string): Promise<void> {
-  for (const file of ["go.mod", "go.sum"]) await cp(join(module, file), join(scratch, file));
+  for (const file of await listModuleFiles(module)) await cp(file, join(scratch, basename(file)));
   const { stdout } = await run("go", ["list", "-m", "-f", "{{.Dir}}", CLOUD_PROVIDER], { cwd: module });
   const copy = join(scratch, "cloud-provider");
   await cp(stdout.trim(), copy, { recursive: true });
   // Files in Go's module cache are read-only, and so are their copies.
   await runProgram("chmod", ["-R", "u+w", copy]);
-  for (const entry of await readdir(REPLACEMENTS, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
-    await removeGoFiles(join(copy, entry.parentPath.slice(REPLACEMENTS.length)));
-  }
+  for (const file of await listReplacements())
+    await removeGoFiles(join(copy, dirname(file.slice(REPLACEMENTS.length))));
   await cp(REPLACEMENTS, copy, { recursive: true });
   await runProgram("go", ["mod", "edit", "-replace", `${CLOUD_PROVIDER}=./cloud-provider`], {
     folder: scratch,

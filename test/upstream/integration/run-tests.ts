@@ -29,6 +29,9 @@ const LIMIT_MINUTES = 10;
 /** Our CLI, with the cloud of the Go test. */
 const PROGRAM = fileURLToPath(new URL("program.ts", import.meta.url));
 
+/** The objects that an operator creates in a cluster. */
+const STATE = fileURLToPath(new URL("../../../infra/state", import.meta.url));
+
 /** Runs the tests of a binary, each with an API server of its own. Rejects if they do not end in time. */
 export async function runTests(binary: TestBinary, options: RunTestsOptions): Promise<TestRun> {
   const { only, etcd, folder } = options;
@@ -48,6 +51,7 @@ export async function runTests(binary: TestBinary, options: RunTestsOptions): Pr
         KUBE_INTEGRATION_ETCD_URL: "http://127.0.0.1:1",
         UPSTREAM_NODE: process.execPath,
         UPSTREAM_PROGRAM: PROGRAM,
+        UPSTREAM_STATE: STATE,
         UPSTREAM_LOG: join(folder, "serverless-ccm.log"),
       },
     },

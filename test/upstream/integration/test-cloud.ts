@@ -5,7 +5,7 @@ import { MemoryLoadBalancer, memoryLoadBalancerModel } from "#clouds/memory/load
 import type { CloudAction } from "#core/decision.ts";
 import { formatCanonicalJson } from "#core/hash.ts";
 import type { InstanceAnswer } from "#core/instance.ts";
-import { NodeAddress } from "#core/node/node.ts";
+import { type Node, NodeAddress } from "#core/node/node.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import type { LoadBalancerModel } from "#core/service/model.ts";
 import { Ingress } from "#core/service/service.ts";
@@ -22,15 +22,25 @@ export interface TestCloud {
  */
 export function connectTestCloud(url: string): TestCloud {
   const ingressByUid = new Map<string, readonly Ingress[]>();
+  /** Nodes whose instance was found, by name. */
+  const known = new Map<string, Node>();
   return {
     cloud: {
       provider: "memory",
-      async instances(nodes) {
+      async instances(nodes, { control }) {
         const usage = { calls: { Instances: 1 }, throttled: 0, waitedMs: 0 };
         try {
-          const found = await post(`${url}/instances`, nodes, z.array(TestInstance));
-          const answers = nodes.map(({ metadata }, index) => toAnswer(metadata.name, found[index]));
-          return { answers, usage };
+          const probes = control === true ? selectProbes(known, nodes) : [];
+          const found = await post(`${url}/instances`, [...nodes, ...probes], z.array(TestInstance));
+          const answers = [...nodes, ...probes].map(({ metadata }, index) =>
+            toAnswer(metadata.name, found[index]),
+          );
+          answers.forEach((answer, index) => {
+            const node = nodes[index];
+            if (node !== undefined && answer.kind === "found") known.set(node.metadata.name, node);
+          });
+          const probe = answers.slice(nodes.length).find(({ kind }) => kind === "found");
+          return { answers: answers.slice(0, nodes.length).map((answer) => addProbe(answer, probe)), usage };
         } catch (error) {
           return { answers: nodes.map(() => buildUnavailable(getErrorMessage(error))), usage };
         }
@@ -74,12 +84,31 @@ function toAnswer(node: string, found: z.output<typeof TestInstance> | undefined
   return {
     kind: "found",
     instance: {
-      ...{ id: metadata.ProviderID, account: "", network: "", state: shutdown ? "stopped" : "running" },
+      ...{
+        id: metadata.ProviderID,
+        account: "test",
+        network: "test",
+        state: shutdown ? "stopped" : "running",
+      },
       ...{ providerID: metadata.ProviderID, type: metadata.InstanceType },
       ...{ zone: metadata.Zone, region: metadata.Region },
       ...{ addresses: metadata.NodeAddresses ?? [], labels: metadata.AdditionalLabels ?? {} },
     },
   };
+}
+
+/** The number of other nodes that are asked about, so that one of them is a visibility probe. */
+const MAX_PROBES = 3;
+
+function selectProbes(known: ReadonlyMap<string, Node>, asked: readonly Node[]): readonly Node[] {
+  const names = new Set(asked.map(({ metadata }) => metadata.name));
+  return [...known.values()].filter(({ metadata }) => !names.has(metadata.name)).slice(0, MAX_PROBES);
+}
+
+function addProbe(answer: InstanceAnswer, probe: InstanceAnswer | undefined): InstanceAnswer {
+  if (answer.kind !== "not-found" || probe?.kind !== "found") return answer;
+  const { id, account, network, region } = probe.instance;
+  return { ...answer, control: { id, account, network, region } };
 }
 
 function buildUnavailable(message: string): InstanceAnswer {
