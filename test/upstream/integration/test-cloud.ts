@@ -85,7 +85,8 @@ function toAnswer(node: string, found: z.output<typeof TestInstance> | undefined
     kind: "found",
     instance: {
       ...{
-        id: metadata.ProviderID,
+        // The annotation that names it separates its parts by slashes.
+        id: metadata.ProviderID.replace(/^.*\//, ""),
         account: "test",
         network: "test",
         state: shutdown ? "stopped" : "running",
