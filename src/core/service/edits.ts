@@ -1,7 +1,13 @@
 import { LOAD_BALANCER_ANNOTATION, LOAD_BALANCER_FINALIZER } from "#core/contracts.ts";
 import { add, type Edit, formatPointer, NO_EDIT, remove, setEntries, test } from "#core/json-patch.ts";
 import type { ServiceEdit } from "#core/service/model.ts";
-import { getIngress, hasFinalizer, hashIngress, isOfOurClass } from "#core/service/needs-work.ts";
+import {
+  getIngress,
+  hasFinalizer,
+  hashIngress,
+  hasLoadBalancerType,
+  isOfOurClass,
+} from "#core/service/needs-work.ts";
 import type { Ingress, Service } from "#core/service/service.ts";
 import {
   type AnnotationFacts,
@@ -125,7 +131,18 @@ export function setStatus(service: Service, ingress: readonly Ingress[]): Edit {
 export function clearStatus(service: Service): Edit {
   const current = getIngress(service);
   // The addresses of a Service of another class may belong to that class's controller.
-  const isOurs = isOfOurClass(service) || parseStateAnnotation(service)?.ingress === hashIngress(current);
+  const isOurs =
+    !hasLoadBalancerType(service) ||
+    isOfOurClass(service) ||
+    parseStateAnnotation(service)?.ingress === hashIngress(current);
   if (current.length === 0 || !isOurs) return NO_EDIT;
   return { tests: [test(`${STATUS}/ingress`, current)], operations: [add(STATUS, {})] };
+}
+
+/**
+ * Removes the addresses of a Service of another type than LoadBalancer, which older API servers left there. With
+ * them, the API server rejects every change of the status.
+ */
+export function clearForbiddenStatus(service: Service): Edit {
+  return hasLoadBalancerType(service) ? NO_EDIT : clearStatus(service);
 }

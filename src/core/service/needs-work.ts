@@ -33,8 +33,13 @@ export function needsCleanup(service: Service, settings: ClassSettings = {}): bo
 }
 
 /** Returns whether a Service is alive and of another type than LoadBalancer. */
-export function hasLostType({ metadata, spec }: Service): boolean {
-  return spec.type !== LOAD_BALANCER && metadata.deletionTimestamp === undefined;
+export function hasLostType(service: Service): boolean {
+  return !hasLoadBalancerType(service) && service.metadata.deletionTimestamp === undefined;
+}
+
+/** Returns whether a Service is of type LoadBalancer, of any class. */
+export function hasLoadBalancerType({ spec }: Service): boolean {
+  return spec.type === LOAD_BALANCER;
 }
 
 /**

@@ -6,6 +6,7 @@ import { type Claimant, type ClaimFields, endClaim, markClaimIdle, takeClaim } f
 import {
   ANNOTATIONS,
   addFinalizer,
+  clearForbiddenStatus,
   clearStatus,
   LABELS,
   removeFinalizer,
@@ -78,6 +79,7 @@ export function claimLeaving(service: Service, claimant: Claimant): PatchWrite |
   return patch(service, [
     testUnchanged(service),
     testFinalizer(service),
+    clearForbiddenStatus(service),
     setStateAnnotation(service, { ...facts, making }),
   ]);
 }
@@ -148,6 +150,7 @@ export function planServiceEdit(
   const edits = [
     testUnchanged(service),
     testStateAnnotation(service),
+    clearForbiddenStatus(service),
     setMap(ANNOTATIONS, service.metadata.annotations, annotations),
     setMap(LABELS, service.metadata.labels, labels),
   ];
@@ -183,6 +186,7 @@ export function writeLeaving(
   return patch(service, [
     testUnchanged(service),
     testFinalizer(service),
+    clearForbiddenStatus(service),
     setStateAnnotation(service, { ...facts, state: "leaving", at: now.toISOString() }),
   ]);
 }

@@ -600,6 +600,29 @@ describe("a Service that no longer needs a load balancer", () => {
     });
   });
 
+  // The API server rejects every change of the status of a ClusterIP Service with addresses, which one from
+  // before Kubernetes 1.29 may still have.
+  test.each<[string, Service]>([
+    ["that we served", { ...SERVED, spec: { ...SERVED.spec, type: "ClusterIP" } }],
+    [
+      "that the stock controller served",
+      buildService({
+        metadata: { finalizers: FINALIZERS },
+        spec: { type: "ClusterIP" },
+        status: { loadBalancer: { ingress: [{ hostname: HOSTNAME }] } },
+      }),
+    ],
+  ])("loses its addresses with the first change, of another type, %s", async (_, object) => {
+    for (const answer of [observed(SHELF), observed(null)]) {
+      const decision = await decide(object, answer);
+      const [first] = decision.kind === "change" ? decision.writes : [];
+      expect(first).toMatchObject({
+        subresource: "status",
+        patch: expect.arrayContaining([{ op: "add", path: "/status/loadBalancer", value: {} }]),
+      });
+    }
+  });
+
   test("keeps addresses that its new class's controller has written since", async () => {
     const status = { loadBalancer: { ingress: [{ hostname: "other.example.com" }] } };
     const object = { ...SERVED, spec: { ...SERVED.spec, loadBalancerClass: "a/b" }, status };
