@@ -1,0 +1,3 @@
+module serverless-ccm.test/upstream/tables
+
+go 1.26.0
