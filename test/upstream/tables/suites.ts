@@ -1,5 +1,6 @@
 import type { Part } from "#test/setup/parts.ts";
 import type { TestRow, UpstreamSuite } from "#test/upstream/suite.ts";
+import { helperTables } from "#test/upstream/tables/helpers.ts";
 import { nodeTables } from "#test/upstream/tables/node.ts";
 import { nodeLifecycleTables } from "#test/upstream/tables/node-lifecycle.ts";
 import { type PinnedModule, readPinnedModule, recordCases } from "#test/upstream/tables/recorded-cases.ts";
@@ -12,7 +13,7 @@ const CONTROL_PLANE = new URL("../../control-plane/", import.meta.url);
 /** The unit-test tables of `k8s.io/cloud-provider`, at the version of the tests' control plane. */
 export const TABLE_SUITES: readonly UpstreamSuite[] = createSuites(
   await readPinnedModule("k8s.io/cloud-provider", CONTROL_PLANE),
-  [nodeTables, nodeLifecycleTables, serviceTables, routeTables],
+  [nodeTables, nodeLifecycleTables, serviceTables, routeTables, helperTables],
 );
 
 /** The tests of a module run once, for all of its suites. */
