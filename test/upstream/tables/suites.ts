@@ -1,5 +1,6 @@
 import type { Part } from "#test/setup/parts.ts";
 import type { TestRow, UpstreamSuite } from "#test/upstream/suite.ts";
+import { awsServiceTables } from "#test/upstream/tables/aws/services.ts";
 import { helperTables } from "#test/upstream/tables/helpers.ts";
 import { nodeTables } from "#test/upstream/tables/node.ts";
 import { nodeLifecycleTables } from "#test/upstream/tables/node-lifecycle.ts";
@@ -10,11 +11,22 @@ import { serviceTables } from "#test/upstream/tables/service.ts";
 
 const CONTROL_PLANE = new URL("../../control-plane/", import.meta.url);
 
+const STOCK = new URL("../../../bench/stock/", import.meta.url);
+
 /** The unit-test tables of `k8s.io/cloud-provider`, at the version of the tests' control plane. */
-export const TABLE_SUITES: readonly UpstreamSuite[] = createSuites(
-  await readPinnedModule("k8s.io/cloud-provider", CONTROL_PLANE),
-  [nodeTables, nodeLifecycleTables, serviceTables, routeTables, helperTables],
-);
+const CLOUD_PROVIDER = createSuites(await readPinnedModule("k8s.io/cloud-provider", CONTROL_PLANE), [
+  nodeTables,
+  nodeLifecycleTables,
+  serviceTables,
+  routeTables,
+  helperTables,
+]);
+
+/** Those of `k8s.io/cloud-provider-aws`, at the version of the measured stock controller. */
+const AWS = createSuites(await readPinnedModule("k8s.io/cloud-provider-aws", STOCK), [awsServiceTables]);
+
+/** The suites of both modules. */
+export const TABLE_SUITES: readonly UpstreamSuite[] = [...CLOUD_PROVIDER, ...AWS];
 
 /** The tests of a module run once, for all of its suites. */
 function createSuites(pinned: PinnedModule, tables: readonly ControllerTables[]): readonly UpstreamSuite[] {
