@@ -21,6 +21,8 @@ export interface RecordedTest {
   readonly test: string;
   /** The variable of the table's loop; without it, each statement that calls `call` is a case. */
   readonly loop?: string;
+  /** Whether every loop with that variable is a table; by default the first one. */
+  readonly everyLoop?: true;
   readonly call?: string;
   /** Go expressions by name, evaluated at the start of each case. */
   readonly values: Readonly<Record<string, string>>;

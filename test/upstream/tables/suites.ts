@@ -1,5 +1,6 @@
 import type { Part } from "#test/setup/parts.ts";
 import type { TestRow, UpstreamSuite } from "#test/upstream/suite.ts";
+import { awsResourceTables } from "#test/upstream/tables/aws/resources.ts";
 import { awsServiceTables } from "#test/upstream/tables/aws/services.ts";
 import { helperTables } from "#test/upstream/tables/helpers.ts";
 import { nodeTables } from "#test/upstream/tables/node.ts";
@@ -23,7 +24,10 @@ const CLOUD_PROVIDER = createSuites(await readPinnedModule("k8s.io/cloud-provide
 ]);
 
 /** Those of `k8s.io/cloud-provider-aws`, at the version of the measured stock controller. */
-const AWS = createSuites(await readPinnedModule("k8s.io/cloud-provider-aws", STOCK), [awsServiceTables]);
+const AWS = createSuites(await readPinnedModule("k8s.io/cloud-provider-aws", STOCK), [
+  awsServiceTables,
+  awsResourceTables,
+]);
 
 /** The suites of both modules. */
 export const TABLE_SUITES: readonly UpstreamSuite[] = [...CLOUD_PROVIDER, ...AWS];

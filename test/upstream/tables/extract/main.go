@@ -46,6 +46,8 @@ type Test struct {
 	Test string `json:"test"`
 	// Loop is the variable of the table's range statement: each of its values is one case.
 	Loop string `json:"loop,omitempty"`
+	// EveryLoop is whether all loops with this variable are tables, not the first one alone.
+	EveryLoop bool `json:"everyLoop,omitempty"`
 	// Call is a function: each statement that calls it is one case. Used without a loop.
 	Call string `json:"call,omitempty"`
 	// Values are Go expressions by name, evaluated at the start of each case.
@@ -220,7 +222,7 @@ func findPositions(function *ast.FuncDecl, of Test) []token.Pos {
 		switch node := node.(type) {
 		case *ast.RangeStmt:
 			value, ok := node.Value.(*ast.Ident)
-			if ok && of.Loop != "" && value.Name == of.Loop && len(positions) == 0 {
+			if ok && of.Loop != "" && value.Name == of.Loop && (of.EveryLoop || len(positions) == 0) {
 				positions = append(positions, node.Body.Lbrace+1)
 			}
 		case *ast.BlockStmt:
