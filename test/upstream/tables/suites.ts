@@ -2,6 +2,7 @@ import type { Part } from "#test/setup/parts.ts";
 import type { TestRow, UpstreamSuite } from "#test/upstream/suite.ts";
 import { awsResourceTables } from "#test/upstream/tables/aws/resources.ts";
 import { awsServiceTables } from "#test/upstream/tables/aws/services.ts";
+import { awsTaggingTables } from "#test/upstream/tables/aws/tagging.ts";
 import { helperTables } from "#test/upstream/tables/helpers.ts";
 import { nodeTables } from "#test/upstream/tables/node.ts";
 import { nodeLifecycleTables } from "#test/upstream/tables/node-lifecycle.ts";
@@ -27,6 +28,7 @@ const CLOUD_PROVIDER = createSuites(await readPinnedModule("k8s.io/cloud-provide
 const AWS = createSuites(await readPinnedModule("k8s.io/cloud-provider-aws", STOCK), [
   awsServiceTables,
   awsResourceTables,
+  awsTaggingTables,
 ]);
 
 /** The suites of both modules. */
