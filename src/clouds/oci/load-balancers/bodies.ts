@@ -16,17 +16,10 @@ export function buildBackendSet(
   addresses: BackendAddresses,
   current?: BackendSet,
 ): Readonly<Record<string, unknown>> {
-  const currentBackends = new Map(
-    (current?.backends ?? []).map((backend) => [formatBackendKey(backend), backend]),
-  );
-  const backends = addresses[port.family].map((ipAddress) => {
-    const backend = { ipAddress, port: port.nodePort };
-    return buildBackend(desired.kind, backend, currentBackends.get(formatBackendKey(backend)));
-  });
   const { sessionPersistenceConfiguration, lbCookieSessionPersistenceConfiguration } = current ?? {};
   return {
     policy: desired.policy,
-    backends,
+    backends: buildBackends(desired.kind, port, addresses, current),
     healthChecker: desired.healthCheck,
     ...(desired.kind === "lb"
       ? {}
@@ -34,6 +27,36 @@ export function buildBackendSet(
     ...(sessionPersistenceConfiguration ? { sessionPersistenceConfiguration } : {}),
     ...(lbCookieSessionPersistenceConfiguration ? { lbCookieSessionPersistenceConfiguration } : {}),
   };
+}
+
+/**
+ * Builds the update of a backend set that changes its backends alone. An update replaces the whole set: the
+ * fields of a read are sent back, without the name and empty fields.
+ */
+export function buildBackendsUpdate(
+  kind: DesiredState["kind"],
+  port: DesiredPort,
+  addresses: BackendAddresses,
+  current: BackendSet,
+): Readonly<Record<string, unknown>> {
+  const keptFields = Object.entries(current).filter(([key, value]) => key !== "name" && value !== null);
+  return { ...Object.fromEntries(keptFields), backends: buildBackends(kind, port, addresses, current) };
+}
+
+/** Builds the backends of a set; existing ones stay as OCI shows them. */
+function buildBackends(
+  kind: DesiredState["kind"],
+  port: DesiredPort,
+  addresses: BackendAddresses,
+  current: BackendSet | undefined,
+): readonly unknown[] {
+  const currentBackends = new Map(
+    (current?.backends ?? []).map((backend) => [formatBackendKey(backend), backend]),
+  );
+  return addresses[port.family].map((ipAddress) => {
+    const backend = { ipAddress, port: port.nodePort };
+    return buildBackend(kind, backend, currentBackends.get(formatBackendKey(backend)));
+  });
 }
 
 /** Formats a key that tells backends apart, in any order and with any spelling of addresses. */
@@ -45,7 +68,7 @@ export function formatBackendKey({ ipAddress, port }: Pick<Backend, "ipAddress" 
  * Builds a backend of a request: `current` as the API shows it, or a new one. Load balancers show a name and
  * accept none; network load balancers accept it.
  */
-export function buildBackend(
+function buildBackend(
   kind: DesiredState["kind"],
   backend: { readonly ipAddress: string; readonly port: number },
   current?: Backend,

@@ -2,6 +2,7 @@ import { normalizeItems } from "#clouds/oci/load-balancers/annotations/rule-sets
 import {
   type BackendAddresses,
   buildBackendSet,
+  buildBackendsUpdate,
   buildConnectionConfiguration,
   buildListener,
   formatBackendKey,
@@ -20,13 +21,14 @@ import type { LoadBalancerAction } from "#core/service/model.ts";
 export interface ChangeTarget {
   readonly desired: DesiredState;
   readonly addresses: BackendAddresses;
-  /** Groups to attach; undefined if they were not read. */
-  readonly groups: readonly string[] | undefined;
+  /** Groups to attach. */
+  readonly groups: readonly string[];
 }
 
 /**
- * Returns the next change, in an order in which no reference is ever broken. Obsolete listeners and backend
- * sets are removed first. Rule sets, backend sets, listeners, the shape and the groups follow.
+ * Returns the next change, in an order in which no reference is ever broken. Backends come first: no other
+ * change that OCI rejects keeps traffic away from the nodes. Obsolete listeners and backend sets are removed
+ * next. Rule sets, backend sets, listeners, the shape and the groups follow.
  */
 export function planNextChange(
   target: ChangeTarget,
@@ -35,12 +37,20 @@ export function planNextChange(
   return listChanges(target, observed).next().value;
 }
 
-/** Returns the next change of backends only. */
+/** The backends of existing sets to compare. */
+export interface BackendTarget {
+  readonly ports: readonly DesiredPort[];
+  readonly addresses: BackendAddresses;
+  /** Sets that send to another node port wait: security rules may not allow the new one yet. */
+  readonly keepsNodePorts?: true;
+}
+
+/** Returns the next change of backends only. All other settings of a set stay as OCI shows them. */
 export function planNextBackendChange(
-  target: ChangeTarget,
+  target: BackendTarget,
   observed: ObservedBalancer,
 ): LoadBalancerAction | undefined {
-  for (const change of changeBackendSets(target, observed, "backends")) return change;
+  for (const change of changeBackends(target, observed)) return change;
   return undefined;
 }
 
@@ -48,9 +58,10 @@ function* listChanges(
   target: ChangeTarget,
   observed: ObservedBalancer,
 ): Generator<LoadBalancerAction, undefined> {
+  yield* changeBackends({ ports: target.desired.ports, addresses: target.addresses }, observed);
   yield* deleteUnusedParts(target, observed);
   yield* changeRuleSets(target, observed);
-  yield* changeBackendSets(target, observed, "all");
+  yield* changeBackendSets(target, observed);
   yield* changeListeners(target, observed);
   yield* deleteUnusedRuleSets(target, observed);
   yield* changeShapeAndGroups(target, observed);
@@ -58,6 +69,21 @@ function* listChanges(
   if (observed.balancer.freeformTags?.[ORPHANED_TAG] !== undefined)
     yield buildAction(observed, "MarkLoadBalancer", {});
   return undefined;
+}
+
+function* changeBackends(
+  { ports, addresses, keepsNodePorts }: BackendTarget,
+  observed: ObservedBalancer,
+): Generator<LoadBalancerAction> {
+  for (const port of ports) {
+    const name = port.backendSet;
+    const current = observed.balancer.backendSets?.[name];
+    if (current === undefined || hasBackends(current, port, addresses)) continue;
+    if (keepsNodePorts === true && (current.backends ?? []).some((backend) => backend.port !== port.nodePort))
+      continue;
+    const body = buildBackendsUpdate(observed.kind, port, addresses, current);
+    yield buildAction(observed, "UpdateBackendSet", { name, body });
+  }
 }
 
 function* deleteUnusedParts(
@@ -105,20 +131,14 @@ function* deleteUnusedRuleSets(
 function* changeBackendSets(
   { desired, addresses }: ChangeTarget,
   observed: ObservedBalancer,
-  scope: "all" | "backends",
 ): Generator<LoadBalancerAction> {
   for (const port of desired.ports) {
     const name = port.backendSet;
     const current = observed.balancer.backendSets?.[name];
     const body = buildBackendSet(desired, port, addresses, current);
-    if (current === undefined) {
-      if (scope === "all") yield buildAction(observed, "CreateBackendSet", { body: { name, ...body } });
-    } else if (
-      !hasBackends(current, port, addresses) ||
-      (scope === "all" && !isBackendSet(current, desired, port))
-    ) {
+    if (current === undefined) yield buildAction(observed, "CreateBackendSet", { body: { name, ...body } });
+    else if (!isBackendSet(current, desired, port))
       yield buildAction(observed, "UpdateBackendSet", { name, body });
-    }
   }
 }
 
@@ -146,7 +166,7 @@ function* changeShapeAndGroups(
   if (kind === "lb" && !isShaped(desired.shape, balancer))
     yield buildAction(observed, "UpdateLoadBalancerShape", { body: { ...desired.shape } });
   const attached = [...(balancer.networkSecurityGroupIds ?? [])].sort();
-  if (groups !== undefined && formatCanonicalJson(attached) !== formatCanonicalJson([...groups].sort()))
+  if (formatCanonicalJson(attached) !== formatCanonicalJson([...groups].sort()))
     yield buildAction(observed, "UpdateNetworkSecurityGroups", { body: { networkSecurityGroupIds: groups } });
 }
 

@@ -2,17 +2,15 @@ import * as z from "zod";
 import type { DescribedLoadBalancer } from "#clouds/diagnosis.ts";
 import { getLoadBalancerKind } from "#clouds/oci/load-balancers/annotations/read-annotations.ts";
 import { findAnnotation, getReader, PREFIXES } from "#clouds/oci/load-balancers/annotations/table.ts";
-import { buildBackend, formatBackendKey } from "#clouds/oci/load-balancers/bodies.ts";
-import { buildAction } from "#clouds/oci/load-balancers/changes.ts";
+import { planNextBackendChange } from "#clouds/oci/load-balancers/changes.ts";
 import { getConfiguration } from "#clouds/oci/load-balancers/configuration.ts";
 import { readDesiredState, selectFamilies } from "#clouds/oci/load-balancers/desired-state/desired-state.ts";
-import { type DesiredPort, readPorts } from "#clouds/oci/load-balancers/desired-state/ports.ts";
+import { readPorts } from "#clouds/oci/load-balancers/desired-state/ports.ts";
 import { KINDS } from "#clouds/oci/load-balancers/names.ts";
 import { ociOrphanModel } from "#clouds/oci/load-balancers/orphans/model.ts";
 import { isOurs, wait, waitWhileBusy } from "#clouds/oci/load-balancers/phase.ts";
 import { plan } from "#clouds/oci/load-balancers/plan.ts";
 import {
-  type BackendSet,
   Group,
   type ObservedBalancer,
   type ObservedGroup,
@@ -59,23 +57,14 @@ const followNodesOnOci: NonNullable<LoadBalancerModel["followNodes"]> = (questio
   const ports = families === undefined ? undefined : readPorts(current.kind, service, {}, families);
   if (ports?.kind !== "read") return undefined;
   const addresses = selectBackends(question, state.addresses);
-  const served = ports.ports.flatMap((port) => {
-    const set = current.balancer.backendSets?.[port.backendSet];
+  const served = ports.ports.filter(
     // A backend set is never emptied.
-    return set === undefined || addresses[port.family].length === 0 ? [] : [{ port, set }];
-  });
+    ({ backendSet, family }) =>
+      current.balancer.backendSets?.[backendSet] !== undefined && addresses[family].length > 0,
+  );
   if (served.length === 0) return undefined;
-  for (const { port, set } of served) {
-    const backends = chooseBackends(current, set, port, addresses[port.family]);
-    if (backends !== undefined)
-      return [
-        buildAction(current, "UpdateBackendSet", {
-          name: port.backendSet,
-          body: buildBackendSetUpdate(set, backends),
-        }),
-      ];
-  }
-  return [];
+  const change = planNextBackendChange({ ports: served, addresses }, current);
+  return change === undefined ? [] : [change];
 };
 
 /**
@@ -236,38 +225,6 @@ function withRules(
 function hasReadableSelector({ kind }: ObservedBalancer, { metadata }: Service): boolean {
   const written = metadata.annotations?.[findAnnotation(kind, "nodeLabelSelector")]?.trim() ?? "";
   return written === "" || getReader("nodeLabelSelector")(written).ok;
-}
-
-/**
- * Returns the desired backends of a set, and keeps existing ones as OCI shows them; undefined if nothing
- * changes.
- */
-function chooseBackends(
-  { kind }: ObservedBalancer,
-  { backends }: BackendSet,
-  { nodePort }: DesiredPort,
-  addresses: readonly string[],
-): readonly unknown[] | undefined {
-  const currentBackends = new Map((backends ?? []).map((backend) => [formatBackendKey(backend), backend]));
-  const desiredBackends = addresses.map((ipAddress) => ({ ipAddress, port: nodePort }));
-  const isSame =
-    desiredBackends.length === currentBackends.size &&
-    desiredBackends.every((backend) => currentBackends.has(formatBackendKey(backend)));
-  if (isSame) return undefined;
-  return desiredBackends.map((backend) =>
-    buildBackend(kind, backend, currentBackends.get(formatBackendKey(backend))),
-  );
-}
-
-/**
- * An update replaces the whole set: the fields of a read are sent back, without the name and empty fields.
- */
-function buildBackendSetUpdate(
-  set: BackendSet,
-  backends: readonly unknown[],
-): Readonly<Record<string, unknown>> {
-  const keptFields = Object.entries(set).filter(([key, value]) => key !== "name" && value !== null);
-  return { ...Object.fromEntries(keptFields), backends };
 }
 
 function describeBalancer({ kind, balancer, isBusy, failure }: ObservedBalancer): readonly string[] {

@@ -70,11 +70,16 @@ function ensure(
   const warnings = [...desired.warnings, ...(isTooMany ? [TOO_MANY] : [])];
   const backendIssue = checkBackends(question, desired, addresses);
   if (backendIssue !== undefined) return reject(backendIssue);
+  const { ports } = desired;
   if (observed !== undefined && question.onlyTargets === true) {
-    const change = planNextBackendChange({ desired, addresses, groups: undefined }, observed);
+    const change = planNextBackendChange({ ports, addresses }, observed);
     return change === undefined
       ? buildSettled(observed, desired, warnings)
       : { ...buildChangeStep(change, observed), onlyTargets: true };
+  }
+  if (observed !== undefined && observed.failure === undefined) {
+    const change = planNextBackendChange({ ports, addresses, keepsNodePorts: true }, observed);
+    if (change !== undefined) return buildChangeStep(change, observed);
   }
   const groupIssue = checkNamedGroups(desired, state, context);
   if (groupIssue !== undefined) return reject(groupIssue);

@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { buildRefusal } from "#test/clouds/oci/fake/reply.ts";
+import { type FakeAccount, startFakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
+import { createPlayer, type Player } from "#test/clouds/oci/load-balancers/play.ts";
+import {
+  buildNetworkService,
+  buildQuestion,
+  buildService,
+  CLUSTER,
+  NODES,
+} from "#test/clouds/oci/load-balancers/service.ts";
+
+const NSG_MODE = { "oci:security-rule-management-mode": "NSG" };
+const HTTP = { "lb:backend-protocol": "HTTP" };
+const RULE_SETS = {
+  "oci:oci-load-balancer-rule-sets":
+    '{"headers":{"items":[{"action":"REMOVE_HTTP_REQUEST_HEADER","header":"X"}]}}',
+};
+const BACK = "ocid1.networksecuritygroup.oc1.phx.back";
+const OTHER_NODES = [2, 3, 4].map((number) => ({
+  name: `node-${number}`,
+  providerID: `oci://ocid1.instance.oc1.phx.i${number}`,
+}));
+
+let account: FakeAccount;
+let player: Player;
+beforeEach(async () => {
+  account = await startFakeAccount();
+  player = createPlayer(account);
+  account.nsgs.add({ id: BACK, freeformTags: { "serverless-ccm-cluster": CLUSTER } });
+});
+afterEach(async () => {
+  player.close();
+  await account.close();
+});
+
+/** Makes OCI reject all requests to a path. */
+const refuse = (method: string, path: RegExp, code: string) => {
+  account.oci.fault = (request) =>
+    request.method === method && path.test(request.path)
+      ? buildRefusal(400, code, "as the test says")
+      : undefined;
+};
+const readOnlyBalancer = () => {
+  const [balancer, ...others] = [...account.lb.balancers.values(), ...account.nlb.balancers.values()];
+  if (balancer === undefined || others.length > 0) throw new Error("there is not one load balancer");
+  return balancer;
+};
+const listBackends = (set = "TCP-80") => {
+  const backends = readOnlyBalancer().backendSets[set]?.["backends"] ?? [];
+  return (backends as { ipAddress: string; port: number }[]).map(
+    ({ ipAddress, port }) => `${ipAddress}:${port}`,
+  );
+};
+
+describe("backends follow the nodes before OCI rejects", () => {
+  const served = ["10.0.0.2:30080", "10.0.0.3:30080", "10.0.0.4:30080"];
+
+  test("a rule set", async () => {
+    await player.settle(buildQuestion(buildService(HTTP)));
+    refuse("POST", /ruleSets/, "InvalidParameter");
+    const changed = buildQuestion(buildService({ ...HTTP, ...RULE_SETS }), OTHER_NODES);
+    await expect(player.settle(changed)).rejects.toThrow("InvalidParameter");
+    expect(listBackends()).toEqual(served);
+  });
+
+  test("a rule of a security group", async () => {
+    await player.settle(buildQuestion(buildService(NSG_MODE)));
+    refuse("POST", /addSecurityRules/, "LimitExceeded");
+    const ranges = { loadBalancerSourceRanges: ["192.0.2.0/24"] };
+    const changed = buildQuestion(buildService(NSG_MODE, ranges), OTHER_NODES);
+    await expect(player.settle(changed)).rejects.toThrow("LimitExceeded");
+    expect(listBackends()).toEqual(served);
+  });
+
+  test("another setting of the same backend set", async () => {
+    await player.settle(buildQuestion(buildNetworkService()));
+    account.oci.fault = ({ method, path, body }) =>
+      method === "PUT" && /backendSets/.test(path) && (body as { policy: string }).policy === "TWO_TUPLE"
+        ? buildRefusal(400, "InvalidParameter", "as the test says")
+        : undefined;
+    const changed = buildQuestion(buildNetworkService({ "nlb:backend-policy": "TWO_TUPLE" }), OTHER_NODES);
+    await expect(player.settle(changed)).rejects.toThrow("InvalidParameter");
+    expect(listBackends()).toEqual(served);
+    expect(readOnlyBalancer().backendSets["TCP-80"]).toMatchObject({ policy: "FIVE_TUPLE" });
+  });
+});
+
+test("rules for a new node port exist before backends move to it, and nodes come first", async () => {
+  const spec = (nodePort: number) => ({
+    ports: [
+      { protocol: "TCP", port: 80, nodePort },
+      { protocol: "TCP", port: 81, nodePort: 30_081 },
+    ],
+  });
+  const named = { ...NSG_MODE, "oci:oci-backend-network-security-group": BACK };
+  await player.settle(buildQuestion(buildService(named, spec(30_080)), NODES));
+  const { actions } = await player.settle(buildQuestion(buildService(named, spec(30_090)), OTHER_NODES));
+  expect(actions).toEqual([
+    "lb:UpdateBackendSet",
+    "vcn:AddSecurityRules",
+    "vcn:AddSecurityRules",
+    "lb:UpdateBackendSet",
+    "vcn:RemoveSecurityRules",
+    "vcn:RemoveSecurityRules",
+  ]);
+  expect(listBackends("TCP-81")).toEqual(["10.0.0.2:30081", "10.0.0.3:30081", "10.0.0.4:30081"]);
+  expect(listBackends()).toEqual(["10.0.0.2:30090", "10.0.0.3:30090", "10.0.0.4:30090"]);
+});
