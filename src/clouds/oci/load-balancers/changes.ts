@@ -27,8 +27,9 @@ export interface ChangeTarget {
 
 /**
  * Returns the next change, in an order in which no reference is ever broken. Backends come first: no other
- * change that OCI rejects keeps traffic away from the nodes. Obsolete listeners and backend sets are removed
- * next. Rule sets, backend sets, listeners, the shape and the groups follow.
+ * change that OCI rejects keeps traffic away from the nodes. Rule sets come before listeners are removed,
+ * because OCI may reject what a user writes in them. Obsolete listeners and backend sets are removed next.
+ * Backend sets, listeners, the shape and the groups follow.
  */
 export function planNextChange(
   target: ChangeTarget,
@@ -59,8 +60,8 @@ function* listChanges(
   observed: ObservedBalancer,
 ): Generator<LoadBalancerAction, undefined> {
   yield* changeBackends({ ports: target.desired.ports, addresses: target.addresses }, observed);
-  yield* deleteUnusedParts(target, observed);
   yield* changeRuleSets(target, observed);
+  yield* deleteUnusedParts(target, observed);
   yield* changeBackendSets(target, observed);
   yield* changeListeners(target, observed);
   yield* deleteUnusedRuleSets(target, observed);

@@ -107,3 +107,14 @@ test("rules for a new node port exist before backends move to it, and nodes come
   expect(listBackends("TCP-81")).toEqual(["10.0.0.2:30081", "10.0.0.3:30081", "10.0.0.4:30081"]);
   expect(listBackends()).toEqual(["10.0.0.2:30090", "10.0.0.3:30090", "10.0.0.4:30090"]);
 });
+
+test("listeners stay while OCI rejects a rule set", async () => {
+  await player.settle(buildQuestion(buildService()));
+  refuse("POST", /ruleSets/, "InvalidParameter");
+  const changed = buildQuestion(buildService({ ...HTTP, ...RULE_SETS }));
+  await expect(player.settle(changed)).rejects.toThrow("InvalidParameter");
+  expect(Object.keys(readOnlyBalancer().listeners)).toEqual(["TCP-80"]);
+  account.oci.fault = undefined;
+  expect((await player.settle(changed)).end.kind).toBe("settled");
+  expect(Object.keys(readOnlyBalancer().listeners)).toEqual(["HTTP-80"]);
+});
