@@ -28,8 +28,8 @@ export interface ChangeTarget {
 /**
  * Returns the next change, in an order in which no reference is ever broken. Backends come first: no other
  * change that OCI rejects keeps traffic away from the nodes. Rule sets come before listeners are removed,
- * because OCI may reject what a user writes in them. Obsolete listeners and backend sets are removed next.
- * Backend sets, listeners, the shape and the groups follow.
+ * because OCI may reject what a user writes in them, and security groups before all that. Obsolete listeners
+ * and backend sets are removed next. Backend sets, listeners and the shape follow.
  */
 export function planNextChange(
   target: ChangeTarget,
@@ -60,12 +60,13 @@ function* listChanges(
   observed: ObservedBalancer,
 ): Generator<LoadBalancerAction, undefined> {
   yield* changeBackends({ ports: target.desired.ports, addresses: target.addresses }, observed);
+  yield* changeGroups(target, observed);
   yield* changeRuleSets(target, observed);
   yield* deleteUnusedParts(target, observed);
   yield* changeBackendSets(target, observed);
   yield* changeListeners(target, observed);
   yield* deleteUnusedRuleSets(target, observed);
-  yield* changeShapeAndGroups(target, observed);
+  yield* changeShape(target, observed);
   // A load balancer that serves a Service loses its orphan mark.
   if (observed.balancer.freeformTags?.[ORPHANED_TAG] !== undefined)
     yield buildAction(observed, "MarkLoadBalancer", {});
@@ -159,14 +160,13 @@ function* changeListeners(
   }
 }
 
-function* changeShapeAndGroups(
-  { desired, groups }: ChangeTarget,
-  observed: ObservedBalancer,
-): Generator<LoadBalancerAction> {
-  const { balancer, kind } = observed;
-  if (kind === "lb" && !isShaped(desired.shape, balancer))
+function* changeShape({ desired }: ChangeTarget, observed: ObservedBalancer): Generator<LoadBalancerAction> {
+  if (observed.kind === "lb" && !isShaped(desired.shape, observed.balancer))
     yield buildAction(observed, "UpdateLoadBalancerShape", { body: { ...desired.shape } });
-  const attached = [...(balancer.networkSecurityGroupIds ?? [])].sort();
+}
+
+function* changeGroups({ groups }: ChangeTarget, observed: ObservedBalancer): Generator<LoadBalancerAction> {
+  const attached = [...(observed.balancer.networkSecurityGroupIds ?? [])].sort();
   if (formatCanonicalJson(attached) !== formatCanonicalJson([...groups].sort()))
     yield buildAction(observed, "UpdateNetworkSecurityGroups", { body: { networkSecurityGroupIds: groups } });
 }

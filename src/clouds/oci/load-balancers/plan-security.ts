@@ -5,6 +5,7 @@ import { formatGroupName } from "#clouds/oci/load-balancers/names.ts";
 import {
   buildBackRules,
   buildFrontRules,
+  formatNetwork,
   formatRuleDescription,
   listBackendGroups,
   MAX_RULES,
@@ -33,7 +34,11 @@ export function findManagedGroup(
   );
 }
 
-/** Plans what must exist before the load balancer: the managed group, with rules that allow its traffic. */
+/**
+ * Plans what must exist before the load balancer: the managed group, with rules that allow its traffic. Then
+ * clients that the Service no longer admits lose access, before any change of the load balancer that OCI may
+ * reject.
+ */
 export function planGroupsBefore(
   desired: DesiredState,
   state: OciState,
@@ -57,7 +62,30 @@ export function planGroupsBefore(
     const next = back && planMissingRules(back, buildBackRules(desired, uid, front.group.id));
     if (next != null) return act(next);
   }
-  return undefined;
+  const exclusion =
+    planSuperfluousRules(front, rules, ({ direction }) => direction === "INGRESS") ??
+    planBackExclusion(desired, state, { ...context, front, backendGroups });
+  return exclusion === undefined ? undefined : act(exclusion);
+}
+
+/**
+ * Plans the removal of clients from backend groups. Until backends no longer see client addresses, even
+ * admitted clients need these rules, which may name wider ranges.
+ */
+function planBackExclusion(
+  desired: DesiredState,
+  { named }: OciState,
+  context: LoadBalancerContext & {
+    readonly front: ObservedGroup;
+    readonly backendGroups: readonly string[];
+  },
+): LoadBalancerAction | undefined {
+  if (!desired.preservesSource) return undefined;
+  const admitted = new Set(desired.sourceRanges.map(formatNetwork));
+  const isExcluded = ({ sourceType, source }: Rule): boolean =>
+    sourceType === "CIDR_BLOCK" && !admitted.has(formatNetwork(source));
+  const rules = buildBackRules(desired, context.service.metadata.uid, context.front.group.id);
+  return findFirst(context.backendGroups, (id) => planRuleRemoval(named[id], rules, context, isExcluded));
 }
 
 /**
@@ -98,10 +126,15 @@ function planRuleRemoval(
   group: ObservedGroup | null | undefined,
   desiredRules: readonly Rule[],
   { service, cluster }: LoadBalancerContext,
+  isRemovable: (rule: Rule) => boolean = () => true,
 ): LoadBalancerAction | undefined {
   if (group == null || !isOfCluster(group.group.freeformTags ?? undefined, cluster)) return undefined;
   const ownDescription = formatRuleDescription(service.metadata.uid);
-  return planSuperfluousRules(group, desiredRules, ({ description }) => description === ownDescription);
+  return planSuperfluousRules(
+    group,
+    desiredRules,
+    (rule) => rule.description === ownDescription && isRemovable(rule),
+  );
 }
 
 function createGroup(

@@ -107,9 +107,13 @@ function formatRuleKey(rule: Rule): string {
   const { direction, protocol, source, sourceType, destination, destinationType } = rule;
   const range = (rule.tcpOptions ?? rule.udpOptions)?.destinationPortRange;
   const [peerAddress, type] = direction === "INGRESS" ? [source, sourceType] : [destination, destinationType];
-  // The API may spell a network differently.
-  const peer = [canonicalizeCidr(peerAddress ?? "") ?? peerAddress, type];
+  const peer = [formatNetwork(peerAddress), type];
   return [direction, protocol, ...peer, range?.min, range?.max, rule.isStateless === true].join(" ");
+}
+
+/** Formats a network, or the id of a group, for comparison: the API may spell a network differently. */
+export function formatNetwork(written: string | null | undefined): string {
+  return canonicalizeCidr(written ?? "") ?? written ?? "";
 }
 
 function removeDuplicates(rules: readonly Rule[]): readonly Rule[] {

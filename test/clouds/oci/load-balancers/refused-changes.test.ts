@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { FakeGroup } from "#test/clouds/oci/fake/nsgs.ts";
 import { buildRefusal } from "#test/clouds/oci/fake/reply.ts";
 import { type FakeAccount, startFakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
 import { createPlayer, type Player } from "#test/clouds/oci/load-balancers/play.ts";
@@ -8,6 +9,7 @@ import {
   buildService,
   CLUSTER,
   NODES,
+  UID,
 } from "#test/clouds/oci/load-balancers/service.ts";
 
 const NSG_MODE = { "oci:security-rule-management-mode": "NSG" };
@@ -52,6 +54,13 @@ const listBackends = (set = "TCP-80") => {
     ({ ipAddress, port }) => `${ipAddress}:${port}`,
   );
 };
+const readManagedGroup = () =>
+  [...account.nsgs.groups.values()].find(({ displayName }) => displayName === UID);
+const listSources = (group: FakeGroup | undefined) => [
+  ...new Set(
+    (group?.rules ?? []).flatMap(({ direction, source }) => (direction === "INGRESS" ? (source ?? []) : [])),
+  ),
+];
 
 describe("backends follow the nodes before OCI rejects", () => {
   const served = ["10.0.0.2:30080", "10.0.0.3:30080", "10.0.0.4:30080"];
@@ -117,4 +126,53 @@ test("listeners stay while OCI rejects a rule set", async () => {
   account.oci.fault = undefined;
   expect((await player.settle(changed)).end.kind).toBe("settled");
   expect(Object.keys(readOnlyBalancer().listeners)).toEqual(["HTTP-80"]);
+});
+
+describe.each([
+  ["the shape", { ...HTTP, "lb:shape": "400Mbps" }, "PUT", /updateShape/],
+  ["a rule set", { ...HTTP, ...RULE_SETS }, "POST", /ruleSets/],
+])("before OCI rejects %s", (_, said, method, path) => {
+  test("clients that are no longer admitted lose access", async () => {
+    await player.settle(buildQuestion(buildService({ ...HTTP, ...NSG_MODE })));
+    refuse(method, path, "LimitExceeded");
+    const narrowed = { loadBalancerSourceRanges: ["192.0.2.0/24"] };
+    const changed = buildQuestion(buildService({ ...said, ...NSG_MODE }, narrowed));
+    await expect(player.settle(changed)).rejects.toThrow("LimitExceeded");
+    expect(listSources(readManagedGroup())).toEqual(["192.0.2.0/24"]);
+  });
+
+  test("named security groups are attached", async () => {
+    await player.settle(buildQuestion(buildService(HTTP)));
+    refuse(method, path, "LimitExceeded");
+    const changed = buildQuestion(buildService({ ...said, "oci:oci-network-security-groups": BACK }));
+    await expect(player.settle(changed)).rejects.toThrow("LimitExceeded");
+    expect(readOnlyBalancer().networkSecurityGroupIds).toEqual([BACK]);
+  });
+});
+
+describe("the nodes' group of a Service whose backends see client addresses", () => {
+  const local = { externalTrafficPolicy: "Local", healthCheckNodePort: 31_000 };
+  const narrowed = { ...local, loadBalancerSourceRanges: ["192.0.2.0/24"] };
+  const said = { ...NSG_MODE, "oci:oci-backend-network-security-group": BACK };
+  beforeEach(() => player.settle(buildQuestion(buildNetworkService(said, local))));
+  const listClients = () =>
+    listSources(account.nsgs.groups.get(BACK)).filter((source) => source !== readManagedGroup()?.id);
+
+  test("no longer admits other clients before OCI rejects another change", async () => {
+    refuse("PUT", /backendSets/, "LimitExceeded");
+    const changed = buildNetworkService({ ...said, "nlb:backend-policy": "TWO_TUPLE" }, narrowed);
+    await expect(player.settle(buildQuestion(changed))).rejects.toThrow("LimitExceeded");
+    expect(listClients()).toEqual(["192.0.2.0/24"]);
+  });
+
+  test("admits clients until backends no longer see their addresses", async () => {
+    refuse("PUT", /backendSets/, "LimitExceeded");
+    const changed = buildNetworkService({ ...said, "nlb:is-preserve-source": "false" }, narrowed);
+    await expect(player.settle(buildQuestion(changed))).rejects.toThrow("LimitExceeded");
+    expect(listClients()).toEqual(["0.0.0.0/0"]);
+    expect(listSources(readManagedGroup())).toEqual(["192.0.2.0/24"]);
+    account.oci.fault = undefined;
+    await player.settle(buildQuestion(changed));
+    expect(listClients()).toEqual([]);
+  });
 });
