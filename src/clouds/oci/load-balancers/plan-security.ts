@@ -55,15 +55,20 @@ export function planGroupsBefore(
   const backendGroups = desired.annotationSettings.backendSecurityGroups ?? [];
   const rules = buildFrontRules(desired, uid, backendGroups);
   if (rules.length > MAX_RULES) return { kind: "refused", issue: { code: "TooManyRules" } };
-  const missing = planMissingRules(front, rules);
-  if (missing !== undefined) return act(missing);
+  const missing = planMissingRules(front, rules, () => true);
+  if (missing !== undefined)
+    return act(
+      (missing.isRoomNeeded ? planRemovals(desired, state, front, context) : undefined) ?? missing.add,
+    );
+  const backRules = buildBackRules(desired, uid, front.group.id);
   for (const id of backendGroups) {
     const back = state.named[id];
-    const next = back && planMissingRules(back, buildBackRules(desired, uid, front.group.id));
-    if (next != null) return act(next);
+    const next = back && planMissingRules(back, backRules, isOfService(uid));
+    if (next == null) continue;
+    return act((next.isRoomNeeded ? planRuleRemoval(back, backRules, context) : undefined) ?? next.add);
   }
   const exclusion =
-    planSuperfluousRules(front, rules, ({ direction }) => direction === "INGRESS") ??
+    planSuperfluousRules(front, rules, isIncoming) ??
     planBackExclusion(desired, state, { ...context, front, backendGroups });
   return exclusion === undefined ? undefined : act(exclusion);
 }
@@ -98,18 +103,40 @@ export function planGroupsAfter(
   context: LoadBalancerContext,
 ): NextStep {
   if (desired.mode !== "NSG") return removeGroups(state, context);
-  const { uid } = context.service.metadata;
   const front = findManagedGroup(state, context);
-  if (front === undefined) return undefined;
+  const removal = front === undefined ? undefined : planRemovals(desired, state, front, context);
+  return removal === undefined ? undefined : act(removal);
+}
+
+/** Plans the removal of the next batch of obsolete rules from the managed group and backend groups. */
+function planRemovals(
+  desired: DesiredState,
+  state: OciState,
+  front: ObservedGroup,
+  context: LoadBalancerContext,
+): LoadBalancerAction | undefined {
+  const { uid } = context.service.metadata;
   const backendGroups = desired.annotationSettings.backendSecurityGroups ?? [];
+  const frontRules = buildFrontRules(desired, uid, backendGroups);
   const former = listBackendGroups(front).filter((id) => !backendGroups.includes(id));
   const rules = buildBackRules(desired, uid, front.group.id);
   // While the managed group names a backend group, the place of our rules is known.
-  const superfluous =
+  return (
+    planSuperfluousRules(front, frontRules, isIncoming) ??
     findFirst(backendGroups, (id) => planRuleRemoval(state.named[id], rules, context)) ??
     findFirst(former, (id) => planRuleRemoval(state.named[id], [], context)) ??
-    planSuperfluousRules(front, buildFrontRules(desired, uid, backendGroups), () => true);
-  return superfluous === undefined ? undefined : act(superfluous);
+    planSuperfluousRules(front, frontRules, () => true)
+  );
+}
+
+function isIncoming({ direction }: Rule): boolean {
+  return direction === "INGRESS";
+}
+
+/** Returns whether a rule is one of a Service's in a group that also holds rules of others. */
+function isOfService(uid: string): (rule: Rule) => boolean {
+  const ownDescription = formatRuleDescription(uid);
+  return ({ description }) => description === ownDescription;
 }
 
 /** Returns the next step that removes the managed group and its rules in backend groups. */
@@ -129,12 +156,8 @@ function planRuleRemoval(
   isRemovable: (rule: Rule) => boolean = () => true,
 ): LoadBalancerAction | undefined {
   if (group == null || !isOfCluster(group.group.freeformTags ?? undefined, cluster)) return undefined;
-  const ownDescription = formatRuleDescription(service.metadata.uid);
-  return planSuperfluousRules(
-    group,
-    desiredRules,
-    (rule) => rule.description === ownDescription && isRemovable(rule),
-  );
+  const isOwn = isOfService(service.metadata.uid);
+  return planSuperfluousRules(group, desiredRules, (rule) => isOwn(rule) && isRemovable(rule));
 }
 
 function createGroup(

@@ -63,36 +63,56 @@ export function buildBackRules(desired: DesiredState, uid: string, frontGroup: s
   return removeDuplicates([...fromFront, ...fromClients]);
 }
 
+/** The next batch of rules that a group lacks. */
+interface MissingRules {
+  readonly add: LoadBalancerAction;
+  /** The group has no room for them, and has room for all desired rules once obsolete ones are removed. */
+  readonly isRoomNeeded: boolean;
+}
+
 /** Plans the next batch of rules that a group lacks. */
 export function planMissingRules(
   group: ObservedGroup,
   desiredRules: readonly Rule[],
-): LoadBalancerAction | undefined {
+  isOurs: (rule: Rule) => boolean,
+): MissingRules | undefined {
   const currentKeys = new Set(group.rules.map(formatRuleKey));
-  const missing = desiredRules.filter((rule) => !currentKeys.has(formatRuleKey(rule))).slice(0, BATCH);
+  const missing = desiredRules.filter((rule) => !currentKeys.has(formatRuleKey(rule)));
   if (missing.length === 0) return undefined;
+  const batch = missing.slice(0, BATCH);
+  const kept = group.rules.length - listSuperfluousRules(group, desiredRules, isOurs).length;
   return {
-    action: "vcn:AddSecurityRules",
-    target: group.group.id,
-    parameters: { body: { securityRules: missing } },
+    add: {
+      action: "vcn:AddSecurityRules",
+      target: group.group.id,
+      parameters: { body: { securityRules: batch } },
+    },
+    isRoomNeeded: group.rules.length + batch.length > MAX_RULES && kept + missing.length <= MAX_RULES,
   };
 }
 
-/** Plans the removal of the next batch of obsolete rules of ours; a duplicate is obsolete too. */
+/** Plans the removal of the next batch of obsolete rules of ours. */
 export function planSuperfluousRules(
   group: ObservedGroup,
   desiredRules: readonly Rule[],
   isOurs: (rule: Rule) => boolean,
 ): LoadBalancerAction | undefined {
-  const keys = new Set(desiredRules.map(formatRuleKey));
-  const superfluous: string[] = [];
-  for (const rule of group.rules) {
-    if (!isOurs(rule) || keys.delete(formatRuleKey(rule)) || rule.id == null) continue;
-    superfluous.push(rule.id);
-  }
+  const superfluous = listSuperfluousRules(group, desiredRules, isOurs);
   if (superfluous.length === 0) return undefined;
   const body = { securityRuleIds: superfluous.slice(0, BATCH) };
   return { action: "vcn:RemoveSecurityRules", target: group.group.id, parameters: { body } };
+}
+
+/** Lists the ids of obsolete rules of ours; a duplicate is obsolete too. */
+function listSuperfluousRules(
+  group: ObservedGroup,
+  desiredRules: readonly Rule[],
+  isOurs: (rule: Rule) => boolean,
+): readonly string[] {
+  const keys = new Set(desiredRules.map(formatRuleKey));
+  return group.rules.flatMap((rule) =>
+    !isOurs(rule) || keys.delete(formatRuleKey(rule)) || rule.id == null ? [] : [rule.id],
+  );
 }
 
 /** Lists the backend groups that a managed group targets. */

@@ -229,6 +229,50 @@ describe("the managed group", () => {
     });
   });
 
+  test("replaces rules that do not fit beside the old ones", async () => {
+    const ranges = (first: number) => ({
+      loadBalancerSourceRanges: Array.from({ length: 70 }, (_, index) => `${first}.${index}.0.0/16`),
+    });
+    await player.settle(buildQuestion(named({}, ranges(10))));
+    const { actions, end } = await player.settle(buildQuestion(named({}, ranges(11))));
+    expect(end.kind).toBe("settled");
+    expect(actions).toEqual([
+      ...["vcn:AddSecurityRules", "vcn:RemoveSecurityRules", "vcn:AddSecurityRules"],
+      ...["vcn:AddSecurityRules", "vcn:RemoveSecurityRules", "vcn:RemoveSecurityRules"],
+    ]);
+    const incoming = (managed()?.rules ?? []).flatMap(({ source }) => source ?? []);
+    expect(incoming).toHaveLength(70);
+    expect(incoming.every((source) => source.startsWith("11."))).toBe(true);
+  });
+
+  test("replaces groups of backends whose rules do not fit beside the old ones", async () => {
+    const ports = Array.from({ length: 14 }, (_, index) => ({
+      ...{ protocol: "TCP", port: 80 + index, nodePort: 30_080 + index },
+    }));
+    const groups = (first: number) =>
+      [0, 1, 2, 3, 4].map(
+        (index) => account.nsgs.add({ id: `${BACK}${first + index}`, freeformTags: TAGS }).id,
+      );
+    const service = (ids: readonly string[]) =>
+      buildQuestion(named({ "oci:oci-backend-network-security-group": ids.join() }, { ports }));
+    const [before, after] = [groups(0), groups(5)];
+    await player.settle(service(before));
+    expect((await player.settle(service(after))).end.kind).toBe("settled");
+    expect(managed()?.rules).toHaveLength(14 + 5 * 15);
+    expect(before.flatMap(rulesOf)).toEqual([]);
+    expect(after.flatMap(rulesOf)).toHaveLength(5 * 15);
+  });
+
+  test("leaves old rules in a nodes' group without room for the new ones", async () => {
+    const full = Array.from({ length: MAX_RULES - 2 }, (_, index) => ({ ...OTHERS, id: `F${index}` }));
+    Object.assign(account.nsgs.groups.get(BACK) ?? {}, { rules: full });
+    await player.settle(buildQuestion(named()));
+    const before = rulesOf(BACK);
+    const ports = [80, 81].map((port) => ({ protocol: "TCP", port, nodePort: 30_000 + port }));
+    await expect(player.settle(buildQuestion(named({}, { ports })))).rejects.toThrow("LimitExceeded");
+    expect(rulesOf(BACK)).toEqual(before);
+  });
+
   test("is added to the named ones", async () => {
     const own = account.nsgs.add({ freeformTags: TAGS });
     await player.settle(buildQuestion(named({ "oci:oci-network-security-groups": own.id })));
