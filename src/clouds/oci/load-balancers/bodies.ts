@@ -3,8 +3,21 @@ import type { DesiredPort, IpFamily } from "#clouds/oci/load-balancers/desired-s
 import type { Backend, BackendSet } from "#clouds/oci/load-balancers/state.ts";
 import { canonicalizeIp } from "#core/cidr.ts";
 
-/** Addresses of backends by IP family. */
-export type BackendAddresses = Readonly<Record<IpFamily, readonly string[]>>;
+/**
+ * Addresses of backends by IP family. Undefined if the cluster has nodes and none of them has an address of
+ * the family: a set then keeps its backends.
+ */
+export type BackendAddresses = Readonly<Record<IpFamily, readonly string[] | undefined>>;
+
+/** Selects the addresses of a set's backends. */
+export function selectAddresses(
+  addresses: BackendAddresses,
+  { family }: Pick<DesiredPort, "family">,
+  current: BackendSet | undefined,
+): readonly string[] {
+  const kept = (current?.backends ?? []).flatMap(({ ipAddress }) => ipAddress ?? []);
+  return addresses[family] ?? [...new Set(kept)];
+}
 
 /**
  * Builds a backend set for creation or replacement. Settings of an operator on a backend that stays, such as
@@ -53,7 +66,7 @@ function buildBackends(
   const currentBackends = new Map(
     (current?.backends ?? []).map((backend) => [formatBackendKey(backend), backend]),
   );
-  return addresses[port.family].map((ipAddress) => {
+  return selectAddresses(addresses, port, current).map((ipAddress) => {
     const backend = { ipAddress, port: port.nodePort };
     return buildBackend(kind, backend, currentBackends.get(formatBackendKey(backend)));
   });

@@ -8,6 +8,7 @@ import {
   formatBackendKey,
   getDefaultIdleTimeout,
   listRuleSets,
+  selectAddresses,
   toIpVersion,
 } from "#clouds/oci/load-balancers/bodies.ts";
 import { type DesiredState, isShaped } from "#clouds/oci/load-balancers/desired-state/desired-state.ts";
@@ -173,7 +174,9 @@ function* changeGroups({ groups }: ChangeTarget, observed: ObservedBalancer): Ge
 
 function hasBackends(current: BackendSet, port: DesiredPort, addresses: BackendAddresses): boolean {
   const desiredKeys = new Set(
-    addresses[port.family].map((ipAddress) => formatBackendKey({ ipAddress, port: port.nodePort })),
+    selectAddresses(addresses, port, current).map((ipAddress) =>
+      formatBackendKey({ ipAddress, port: port.nodePort }),
+    ),
   );
   const currentKeys = new Set((current.backends ?? []).map(formatBackendKey));
   return desiredKeys.size === currentKeys.size && [...desiredKeys].every((key) => currentKeys.has(key));

@@ -60,7 +60,7 @@ const followNodesOnOci: NonNullable<LoadBalancerModel["followNodes"]> = (questio
   const served = ports.ports.filter(
     // A backend set is never emptied.
     ({ backendSet, family }) =>
-      current.balancer.backendSets?.[backendSet] !== undefined && addresses[family].length > 0,
+      current.balancer.backendSets?.[backendSet] !== undefined && (addresses[family]?.length ?? 0) > 0,
   );
   if (served.length === 0) return undefined;
   const change = planNextBackendChange({ ports: served, addresses }, current);

@@ -1,5 +1,5 @@
 import { findAnnotation } from "#clouds/oci/load-balancers/annotations/table.ts";
-import { createBody } from "#clouds/oci/load-balancers/bodies.ts";
+import { type BackendAddresses, createBody } from "#clouds/oci/load-balancers/bodies.ts";
 import { buildAction, planNextBackendChange, planNextChange } from "#clouds/oci/load-balancers/changes.ts";
 import {
   checkNamedGroups,
@@ -12,6 +12,7 @@ import {
   type DesiredState,
   readDesiredState,
 } from "#clouds/oci/load-balancers/desired-state/desired-state.ts";
+import type { IpFamily } from "#clouds/oci/load-balancers/desired-state/ports.ts";
 import { buildTags } from "#clouds/oci/load-balancers/desired-state/tags.ts";
 import {
   decidePhase,
@@ -67,7 +68,11 @@ function ensure(
   const phase = observed === undefined ? undefined : decidePhase(observed, desired, context);
   if (phase !== undefined) return phase;
   const { isTooMany, ...addresses } = selectBackends(question, state.addresses);
-  const warnings = [...desired.warnings, ...(isTooMany ? [TOO_MANY] : [])];
+  const warnings = [
+    ...desired.warnings,
+    ...(isTooMany ? [TOO_MANY] : []),
+    ...desired.families.flatMap((family) => (addresses[family] === undefined ? [WITHOUT_NODES[family]] : [])),
+  ];
   const backendIssue = checkBackends(question, desired, addresses);
   if (backendIssue !== undefined) return reject(backendIssue);
   const { ports } = desired;
@@ -124,20 +129,15 @@ function choosePlace(desired: DesiredState, state: OciState, context: LoadBalanc
 function checkBackends(
   { nodes, service }: LoadBalancerQuestion,
   { families, kind, annotationSettings }: DesiredState,
-  addresses: Readonly<Record<string, readonly string[]>>,
+  addresses: BackendAddresses,
 ): Issue | undefined {
-  if (nodes.length === 0 || families.some((family) => (addresses[family]?.length ?? 0) > 0)) return undefined;
+  if (nodes.length === 0 || families.some((family) => addresses[family] !== undefined)) return undefined;
   if (annotationSettings.nodeLabelSelector !== undefined) {
     const field = findAnnotation(kind, "nodeLabelSelector");
     const allowed = "a label selector that some nodes are chosen by";
     return { code: "InvalidAnnotation", field, value: service.metadata.annotations?.[field], allowed };
   }
-  if (families.includes("IPv6"))
-    return {
-      code: "IPFamilies",
-      field: "spec.ipFamilies",
-      allowed: "IPv4, unless the nodes have IPv6 addresses",
-    };
+  if (families.includes("IPv6")) return WITHOUT_NODES.IPv6;
   return {
     code: "LoadBalancerRefused",
     detail: `none of ${nodes.length} nodes is an instance of the cluster with an address`,
@@ -184,6 +184,20 @@ function buildSettled(
 ): LoadBalancerStep {
   return { kind: "settled", ingress: buildIngress(balancer, desired), warnings };
 }
+
+/** Clients of this family reach no node, or only the nodes that a backend set has kept. */
+const WITHOUT_NODES: Readonly<Record<IpFamily, Issue>> = {
+  IPv4: {
+    code: "IPFamilies",
+    field: "spec.ipFamilies",
+    allowed: "IPv6, unless the nodes have IPv4 addresses",
+  },
+  IPv6: {
+    code: "IPFamilies",
+    field: "spec.ipFamilies",
+    allowed: "IPv4, unless the nodes have IPv6 addresses",
+  },
+};
 
 const TOO_MANY: Issue = { code: "TooManyTargets", detail: `a backend set has room for ${MAX_BACKENDS}` };
 

@@ -51,8 +51,8 @@ export function selectBackends(
     IPv4: backends.flatMap(({ ipv4 }) => ipv4 ?? []),
     IPv6: backends.flatMap(({ ipv6 }) => ipv6 ?? []),
   };
-  const limitBackends = (each: readonly string[]): readonly string[] =>
-    [...new Set(each)].sort().slice(0, MAX_BACKENDS);
+  const limitBackends = (each: readonly string[]): readonly string[] | undefined =>
+    each.length === 0 && nodes.length > 0 ? undefined : [...new Set(each)].sort().slice(0, MAX_BACKENDS);
   const isTooMany = Object.values(all).some((each) => new Set(each).size > MAX_BACKENDS);
   return { IPv4: limitBackends(all.IPv4), IPv6: limitBackends(all.IPv6), isTooMany };
 }
