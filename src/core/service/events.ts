@@ -113,6 +113,7 @@ export const SERVICE_EVENTS = {
           "The load balancer has deletion protection, which this controller did not set. Ask the operator of the cloud controller to remove the protection.",
         when: "At each attempt, until the cause is fixed.",
       },
+      SecurityGroupHidden: ISSUES.SecurityGroupHidden,
       CloudUnavailable: {
         sentence: `The cloud does not delete the load balancer at present, and ${LASTS}`,
         when: "Within ten seconds where the cloud throttles, fails or was not asked, and at once where it denies.",

@@ -21,7 +21,8 @@ export type Retry = Extract<Decision, { readonly kind: "retry" }>;
 /** Returns the Warning for an issue. The catalogue supplies the sentence, the Service the facts. */
 export function buildWarning(service: Service, issue: Issue): ClusterEvent {
   if (!isLoadBalancerService(service)) {
-    const code = issue.code === "DeletionProtected" ? issue.code : "LoadBalancerRefused";
+    const isNamed = issue.code === "DeletionProtected" || issue.code === "SecurityGroupHidden";
+    const code = isNamed ? issue.code : "LoadBalancerRefused";
     return buildClusterEvent("DeleteLoadBalancerFailed", code, {});
   }
   const facts = {

@@ -83,6 +83,9 @@ export const ISSUES = {
   SecurityGroupNotAllowed: buildMessageTemplate(
     `{field} ("{value}") names a security group that was not found or may not be used; allowed: the cluster's own, and what its operator allows. ${ASK_OPERATOR_SENTENCE}`,
   ),
+  SecurityGroupHidden: buildMessageTemplate(
+    "A security group of the nodes still has rules of the Service, and the cloud does not show that group. The Service's own security group stays until these rules are removed. Ask the operator of the cloud controller, whose log names both groups, to allow it to read that group, or to delete the rules of the Service's own security group that name it.",
+  ),
   CertificateNotUsable: buildMessageTemplate(
     `{field} ("{value}") names a certificate that was not found or may not be used; allowed: what the cluster's operator allows. ${ASK_OPERATOR_SENTENCE}`,
   ),

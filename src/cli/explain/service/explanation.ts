@@ -219,6 +219,8 @@ const REMEDIES: Readonly<Record<IssueCode | CapabilityErrorCode | OtherCode, str
   NodeSecurityGroupNotProven:
     "tag each security group of nodes kubernetes.io/cluster/<clusterTag>, or list its id in cloud.allow.nodeSecurityGroups; serverless-ccm doctor names the groups",
   SecurityGroupNotAllowed: ALLOW,
+  SecurityGroupHidden:
+    "allow the cloud's user to read the group that the line above names, or delete the rules of the Service's own security group that name it",
   CertificateNotUsable: ALLOW,
   ElasticIPsNotUsable: ALLOW,
   ElasticIPsOfOtherCount: "name one Elastic IP address for each subnet",

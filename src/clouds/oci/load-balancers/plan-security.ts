@@ -95,7 +95,7 @@ function planBackExclusion(
 
 /**
  * Plans removals after the load balancer has its desired state: obsolete rules, or the managed group with its
- * rules.
+ * rules. Rejects the rest of them while a backend group is hidden.
  */
 export function planGroupsAfter(
   desired: DesiredState,
@@ -104,8 +104,9 @@ export function planGroupsAfter(
 ): NextStep {
   if (desired.mode !== "NSG") return removeGroups(state, context);
   const front = findManagedGroup(state, context);
-  const removal = front === undefined ? undefined : planRemovals(desired, state, front, context);
-  return removal === undefined ? undefined : act(removal);
+  if (front === undefined) return undefined;
+  const removal = planRemovals(desired, state, front, context);
+  return removal === undefined ? rejectHiddenGroups(front, state) : act(removal);
 }
 
 /** Plans the removal of the next batch of obsolete rules from the managed group and backend groups. */
@@ -120,13 +121,31 @@ function planRemovals(
   const frontRules = buildFrontRules(desired, uid, backendGroups);
   const former = listBackendGroups(front).filter((id) => !backendGroups.includes(id));
   const rules = buildBackRules(desired, uid, front.group.id);
+  const hidden = listHiddenGroups(front, state);
   // While the managed group names a backend group, the place of our rules is known.
   return (
     planSuperfluousRules(front, frontRules, isIncoming) ??
     findFirst(backendGroups, (id) => planRuleRemoval(state.named[id], rules, context)) ??
     findFirst(former, (id) => planRuleRemoval(state.named[id], [], context)) ??
-    planSuperfluousRules(front, frontRules, () => true)
+    planSuperfluousRules(front, frontRules, ({ destination }) => !hidden.includes(destination ?? ""))
   );
+}
+
+/**
+ * Lists the backend groups that OCI does not show although they exist. Our rules in them cannot be removed, and
+ * only the managed group tells where these are.
+ */
+function listHiddenGroups(front: ObservedGroup, { named }: OciState): readonly string[] {
+  // A 404 does not tell a deleted group from a hidden one; rules that name a deleted group are invalid.
+  const rules = front.rules.filter(({ isValid }) => isValid !== false);
+  return listBackendGroups({ rules }).filter((id) => named[id] === null);
+}
+
+function rejectHiddenGroups(front: ObservedGroup, state: OciState): NextStep {
+  const hidden = listHiddenGroups(front, state);
+  if (hidden.length === 0) return undefined;
+  const detail = `OCI does not show ${hidden.join(", ")}; allow the user to read it, or delete the rules of ${front.group.id} that name it`;
+  return { kind: "refused", issue: { code: "SecurityGroupHidden", detail } };
 }
 
 function isIncoming({ direction }: Rule): boolean {
@@ -139,13 +158,18 @@ function isOfService(uid: string): (rule: Rule) => boolean {
   return ({ description }) => description === ownDescription;
 }
 
-/** Returns the next step that removes the managed group and its rules in backend groups. */
+/**
+ * Returns the next step that removes the managed group and its rules in backend groups. Rejects it while a
+ * backend group is hidden.
+ */
 export function removeGroups(state: OciState, context: LoadBalancerContext): NextStep {
   const front = findManagedGroup(state, context);
   if (front === undefined) return undefined;
   if (front.group.lifecycleState !== "AVAILABLE") return wait(front);
   const rule = findFirst(listBackendGroups(front), (id) => planRuleRemoval(state.named[id], [], context));
   if (rule !== undefined) return act(rule);
+  const rejection = rejectHiddenGroups(front, state);
+  if (rejection !== undefined) return rejection;
   return act({ action: "vcn:DeleteNetworkSecurityGroup", target: front.group.id, parameters: {} });
 }
 

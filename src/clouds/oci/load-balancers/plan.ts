@@ -113,7 +113,10 @@ function ensure(
     if (observed.failure === undefined) return buildChangeStep(change, observed);
     return reject({ code: "LoadBalancerRefused", detail: `${change.action} after ${observed.failure}` });
   }
-  return planGroupsAfter(desired, state, context) ?? buildSettled(observed, desired, warnings);
+  const next = planGroupsAfter(desired, state, context);
+  // The Service is served. Only rules that it no longer needs are left.
+  if (next?.kind === "refused") return buildSettled(observed, desired, [...warnings, next.issue]);
+  return next ?? buildSettled(observed, desired, warnings);
 }
 
 /** Chooses the place of a new load balancer: its subnets, and its address if the Service names one. */

@@ -116,7 +116,7 @@ function listSuperfluousRules(
 }
 
 /** Lists the backend groups that a managed group targets. */
-export function listBackendGroups({ rules }: ObservedGroup): readonly string[] {
+export function listBackendGroups({ rules }: Pick<ObservedGroup, "rules">): readonly string[] {
   const groups = rules.flatMap(({ direction, destination, destinationType }) =>
     direction === "EGRESS" && destinationType === "NETWORK_SECURITY_GROUP" ? (destination ?? []) : [],
   );

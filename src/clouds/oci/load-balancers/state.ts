@@ -112,6 +112,8 @@ export const Rule = z.object({
   destinationType: z.string().nullish(),
   description: z.string().nullish(),
   isStateless: z.boolean().nullish(),
+  /** False once the group that the rule names is deleted. */
+  isValid: z.boolean().nullish(),
   tcpOptions: Ports,
   udpOptions: Ports,
 });

@@ -80,6 +80,11 @@ export function createFakeGroups(isUsed: (id: string) => boolean): FakeGroups {
     ...group,
     timeCreated: "2026-01-01T00:00:00.000Z",
   });
+  /** A rule becomes invalid when the group that it names is deleted. */
+  const shownRule = (rule: FakeRule) => {
+    const isGroupNamed = [rule.sourceType, rule.destinationType].includes("NETWORK_SECURITY_GROUP");
+    return { ...rule, isValid: !isGroupNamed || groups.has(rule.source ?? rule.destination ?? "") };
+  };
   const add = (traits: Partial<FakeGroup> = {}): FakeGroup => {
     made += 1;
     const id = traits.id ?? `ocid1.networksecuritygroup.oc1.phx.g${made}`;
@@ -165,7 +170,7 @@ export function createFakeGroups(isUsed: (id: string) => boolean): FakeGroups {
       path: /^\/20160918\/networkSecurityGroups\/([^/]+)\/securityRules$/,
       allowed: ["direction"],
       paged: true,
-      answer: (_, id = "") => groups.get(id)?.rules ?? NOT_FOUND,
+      answer: (_, id = "") => groups.get(id)?.rules.map(shownRule) ?? NOT_FOUND,
     },
     {
       method: "POST",
@@ -184,7 +189,7 @@ export function createFakeGroups(isUsed: (id: string) => boolean): FakeGroups {
           return { ...rule, id: `R${rules}` };
         });
         group.rules.push(...added);
-        return { status: 200, body: { securityRules: added } };
+        return { status: 200, body: { securityRules: added.map(shownRule) } };
       },
     },
     {
