@@ -74,7 +74,12 @@ function buildBackends(
 
 /** Formats a key that tells backends apart, in any order and with any spelling of addresses. */
 export function formatBackendKey({ ipAddress, port }: Pick<Backend, "ipAddress" | "port">): string {
-  return `${canonicalizeIp(ipAddress ?? "") ?? ipAddress ?? ""}:${port}`;
+  return `${formatAddress({ ipAddress })}:${port}`;
+}
+
+/** Formats a backend's address for comparison: the API may spell it differently. */
+export function formatAddress({ ipAddress }: Pick<Backend, "ipAddress">): string {
+  return canonicalizeIp(ipAddress ?? "") ?? ipAddress ?? "";
 }
 
 /**

@@ -56,7 +56,7 @@ const followNodesOnOci: NonNullable<LoadBalancerModel["followNodes"]> = (questio
   const families = selectFamilies(current.kind, service);
   const ports = families === undefined ? undefined : readPorts(current.kind, service, {}, families);
   if (ports?.kind !== "read") return undefined;
-  const addresses = selectBackends(question, state.addresses);
+  const addresses = selectBackends(question, state);
   const served = ports.ports.filter(
     // A backend set is never emptied.
     ({ backendSet, family }) =>
@@ -91,10 +91,10 @@ export const ociLoadBalancerModel: LoadBalancerModel = {
   },
   followNodes: followNodesOnOci,
   listLostTargets(question, observed) {
-    const { found, addresses } = observed as OciState;
-    const { IPv4 = [], IPv6 = [] } = selectBackends(question, addresses);
+    const state = observed as OciState;
+    const { IPv4 = [], IPv6 = [] } = selectBackends(question, state);
     const desiredAddresses: ReadonlySet<unknown> = new Set([...IPv4, ...IPv6]);
-    const backends = found.flatMap(({ balancer }) =>
+    const backends = state.found.flatMap(({ balancer }) =>
       Object.values(balancer.backendSets ?? {}).flatMap((set) => set.backends ?? []),
     );
     // OCI identifies a backend by its address; its node is unknown.

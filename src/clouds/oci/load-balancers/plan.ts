@@ -67,7 +67,7 @@ function ensure(
   const observed = state.found.find(({ kind }) => kind === desired.kind);
   const phase = observed === undefined ? undefined : decidePhase(observed, desired, context);
   if (phase !== undefined) return phase;
-  const { isTooMany, ...addresses } = selectBackends(question, state.addresses);
+  const { isTooMany, ...addresses } = selectBackends(question, state);
   const warnings = [
     ...desired.warnings,
     ...(isTooMany ? [TOO_MANY] : []),

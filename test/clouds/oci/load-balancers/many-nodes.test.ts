@@ -51,9 +51,10 @@ test("1,000 nodes cost requests in proportion to pages", async () => {
   expect(step.kind).toBe("act");
 });
 
-test("above the maximum some nodes are left out, and a message says so", async () => {
+/** Builds a player and nodes with distinct addresses, in the order of their addresses. */
+const playWithNodes = (count: number) => {
   const player = createPlayer(account);
-  const nodes = Array.from({ length: MAX_BACKENDS + 1 }, (_, index) => ({
+  const nodes = Array.from({ length: count }, (_, index) => ({
     name: `node-${index}`,
     providerID: `oci://ocid1.instance.oc1.phx.i${index}`,
   }));
@@ -68,9 +69,35 @@ test("above the maximum some nodes are left out, and a message says so", async (
       ];
     }),
   );
+  return { player, nodes };
+};
+
+test("above the maximum some nodes are left out, and a message says so", async () => {
+  const { player, nodes } = playWithNodes(MAX_BACKENDS + 1);
   const { end } = await player.settle(buildQuestion(buildService(), nodes));
   player.close();
   expect(end).toMatchObject({ kind: "settled", warnings: [{ code: "TooManyTargets" }] });
   const [balancer] = account.lb.balancers.values();
   expect(balancer?.backendSets["TCP-80"]?.["backends"]).toHaveLength(MAX_BACKENDS);
+});
+
+test("above the maximum, new nodes displace none that serve", async () => {
+  const { player, nodes } = playWithNodes(MAX_BACKENDS + 8);
+  const listBackends = (): readonly string[] => {
+    const [balancer] = account.lb.balancers.values();
+    const backends = balancer?.backendSets["TCP-80"]?.["backends"] as { ipAddress: string }[];
+    return backends.map(({ ipAddress }) => ipAddress).sort();
+  };
+  await player.settle(buildQuestion(buildService(), nodes.slice(8)));
+  const before = listBackends();
+  expect(before).toHaveLength(MAX_BACKENDS);
+  const { end, actions } = await player.settle(buildQuestion(buildService(), nodes));
+  expect([end, actions]).toMatchObject([{ kind: "settled", warnings: [{ code: "TooManyTargets" }] }, []]);
+  expect(listBackends()).toEqual(before);
+  // One place becomes free when a node leaves.
+  await player.settle(buildQuestion(buildService(), [...nodes.slice(0, 8), ...nodes.slice(9)]));
+  expect(await player.follow(buildQuestion(buildService(), nodes.slice(0, -1)))).toHaveLength(1);
+  player.close();
+  const after = new Set(listBackends());
+  expect(before.filter((address) => !after.has(address))).toHaveLength(2);
 });
