@@ -663,6 +663,11 @@ describe("a Service that no longer needs a load balancer", () => {
       { kind: "retry", events: [{ reason: "DeleteLoadBalancerFailed", code: "DeletionProtected" }] },
     ],
     [
+      "gets an Event if a group with its rules is hidden",
+      { kind: "refused", issue: { code: "SecurityGroupHidden" } },
+      { kind: "retry", events: [{ reason: "DeleteLoadBalancerFailed", code: "SecurityGroupHidden" }] },
+    ],
+    [
       "is released if its load balancer belongs to another controller now",
       { kind: "foreign" },
       { kind: "change", events: [] },

@@ -35,9 +35,9 @@ export function findManagedGroup(
 }
 
 /**
- * Plans what must exist before the load balancer: the managed group, with rules that allow its traffic. Then
- * clients that the Service no longer admits lose access, before any change of the load balancer that OCI may
- * reject.
+ * Plans what must exist before the load balancer: the managed group, with rules that allow its traffic. In
+ * each group, clients that the Service no longer admits lose access right after, before any other change that
+ * OCI may reject.
  */
 export function planGroupsBefore(
   desired: DesiredState,
@@ -60,6 +60,8 @@ export function planGroupsBefore(
     return act(
       (missing.isRoomNeeded ? planRemovals(desired, state, front, context) : undefined) ?? missing.add,
     );
+  const exclusion = planSuperfluousRules(front, rules, isIncoming);
+  if (exclusion !== undefined) return act(exclusion);
   const backRules = buildBackRules(desired, uid, front.group.id);
   for (const id of backendGroups) {
     const back = state.named[id];
@@ -67,10 +69,8 @@ export function planGroupsBefore(
     if (next == null) continue;
     return act((next.isRoomNeeded ? planRuleRemoval(back, backRules, context) : undefined) ?? next.add);
   }
-  const exclusion =
-    planSuperfluousRules(front, rules, isIncoming) ??
-    planBackExclusion(desired, state, { ...context, front, backendGroups });
-  return exclusion === undefined ? undefined : act(exclusion);
+  const backExclusion = planBackExclusion(desired, state, { ...context, backendGroups, backRules });
+  return backExclusion === undefined ? undefined : act(backExclusion);
 }
 
 /**
@@ -81,16 +81,16 @@ function planBackExclusion(
   desired: DesiredState,
   { named }: OciState,
   context: LoadBalancerContext & {
-    readonly front: ObservedGroup;
     readonly backendGroups: readonly string[];
+    readonly backRules: readonly Rule[];
   },
 ): LoadBalancerAction | undefined {
   if (!desired.preservesSource) return undefined;
   const admitted = new Set(desired.sourceRanges.map(formatNetwork));
   const isExcluded = ({ sourceType, source }: Rule): boolean =>
     sourceType === "CIDR_BLOCK" && !admitted.has(formatNetwork(source));
-  const rules = buildBackRules(desired, context.service.metadata.uid, context.front.group.id);
-  return findFirst(context.backendGroups, (id) => planRuleRemoval(named[id], rules, context, isExcluded));
+  const { backendGroups, backRules } = context;
+  return findFirst(backendGroups, (id) => planRuleRemoval(named[id], backRules, context, isExcluded));
 }
 
 /**

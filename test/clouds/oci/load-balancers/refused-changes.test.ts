@@ -150,6 +150,18 @@ describe.each([
   });
 });
 
+test("clients that are no longer admitted lose access before OCI rejects a rule of the nodes' group", async () => {
+  const said = { ...NSG_MODE, "oci:oci-backend-network-security-group": BACK };
+  await player.settle(buildQuestion(buildService(said)));
+  refuse("POST", new RegExp(`${BACK}/actions/addSecurityRules`), "LimitExceeded");
+  const spec = {
+    loadBalancerSourceRanges: ["192.0.2.0/24"],
+    ports: [80, 81].map((port) => ({ protocol: "TCP", port, nodePort: 30_000 + port })),
+  };
+  await expect(player.settle(buildQuestion(buildService(said, spec)))).rejects.toThrow("LimitExceeded");
+  expect(listSources(readManagedGroup())).toEqual(["192.0.2.0/24"]);
+});
+
 describe("the nodes' group of a Service whose backends see client addresses", () => {
   const local = { externalTrafficPolicy: "Local", healthCheckNodePort: 31_000 };
   const narrowed = { ...local, loadBalancerSourceRanges: ["192.0.2.0/24"] };

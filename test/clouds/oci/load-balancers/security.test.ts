@@ -147,7 +147,7 @@ describe("the managed group", () => {
     };
     const { actions } = await player.settle(buildQuestion(named({}, spec)));
     expect(actions).toEqual([
-      ...["vcn:AddSecurityRules", "vcn:AddSecurityRules", "vcn:RemoveSecurityRules"],
+      ...["vcn:AddSecurityRules", "vcn:RemoveSecurityRules", "vcn:AddSecurityRules"],
       ...["lb:DeleteListener", "lb:DeleteBackendSet", "lb:CreateBackendSet", "lb:CreateListener"],
       ...["vcn:RemoveSecurityRules", "vcn:RemoveSecurityRules"],
     ]);
