@@ -3,6 +3,7 @@ import type { ActionAnswer } from "#core/capability.ts";
 import type {
   AskContext,
   Conflict,
+  DecisionContext,
   ListedObjects,
   ObjectCount,
   StateResult,
@@ -85,16 +86,18 @@ export function createBatch(
       : { ...buildAskContext(invocation), conflict };
   };
 
+  const decisionContextFor = (index: number | undefined): DecisionContext => ({
+    ...contextFor(index),
+    state: lastRead?.state,
+    count: lastRead?.count,
+    listed: lastRead?.listed,
+    fleet: lastRead?.fleet,
+    clock: invocation.clock,
+    reservations: places,
+  });
+
   const decide = (batch: readonly Subject[], index?: number): Plan =>
-    controller.decide(batch, {
-      ...contextFor(index),
-      state: lastRead?.state,
-      count: lastRead?.count,
-      listed: lastRead?.listed,
-      fleet: lastRead?.fleet,
-      clock: invocation.clock,
-      reservations: places,
-    });
+    controller.decide(batch, decisionContextFor(index));
 
   const underPolicies = (decision: Decision): Decision =>
     applyStop(
@@ -170,8 +173,8 @@ export function createBatch(
         if (subject === undefined) return undefined;
         const fold = controller.applyResult?.bind(controller);
         const folded = fold === undefined ? subject : done.reduce<Subject>(fold, subject);
-        subjects.set(index, folded);
-        const decision = controller.decideRejected?.(folded, refusal, contextFor(index));
+        subjects.set(index, controller.applyRejection?.(folded, refusal) ?? folded);
+        const decision = controller.decideRejected?.(folded, refusal, decisionContextFor(index));
         return decision === undefined ? undefined : underPolicies(decision);
       },
     },

@@ -78,7 +78,16 @@ export interface Controller<T extends ApiObject = ApiObject, A = unknown> extend
    * Undefined if the failure is temporary: then the object is observed again or becomes due again. By default
    * every failure is temporary.
    */
-  decideRejected?(subject: Subject<T, A>, refusal: RejectedAction, context: AskContext): Decision | undefined;
+  decideRejected?(
+    subject: Subject<T, A>,
+    refusal: RejectedAction,
+    context: DecisionContext,
+  ): Decision | undefined;
+  /**
+   * Returns the subject with the rejection, for the decisions that follow `decideRejected`. Absent if they do
+   * not depend on it.
+   */
+  applyRejection?(subject: Subject<T, A>, refusal: RejectedAction): Subject<T, A>;
 }
 
 /** An action that was sent, and the cloud's answer to it. */

@@ -14,7 +14,12 @@ import { change, planEach, skip, toReference } from "#core/decisions.ts";
 import { applyOperations } from "#core/json-patch.ts";
 import { SERVICES } from "#core/resources/resource.ts";
 import { countHolders } from "#core/service/creation-order.ts";
-import { decideService } from "#core/service/decide.ts";
+import {
+  decideAfterRejection,
+  decideService,
+  type Rejection,
+  type ServiceFacts,
+} from "#core/service/decide.ts";
 import { hasLostTargets, isLosingLastTarget } from "#core/service/empty-targets.ts";
 import {
   buildWarning,
@@ -41,8 +46,12 @@ import { NODES_FOR_PROOF } from "#core/service/target-nodes.ts";
 import { serviceWatch } from "#core/service/watch.ts";
 import { writeRollback } from "#core/service/writes.ts";
 
-/** The cloud's answer about a Service's load balancer, with the actions done since. */
-type Answer = Observation & { readonly done?: readonly DoneAction[] };
+/** The cloud's answer about a Service's load balancer, with the actions done and rejected since. */
+type Answer = Observation & {
+  readonly done?: readonly DoneAction[];
+  /** The last rejected action. Until the next observation, the load balancer only follows the nodes. */
+  readonly rejected?: RejectedAction;
+};
 
 interface DoneAction {
   readonly action: LoadBalancerAction;
@@ -97,6 +106,10 @@ export function createServiceController(models: LoadBalancerModels): Controller<
     applySharedResult: (subject, done, context) => applySharedActionResult(subject, done, modelOf(context)),
     decideRejected: (subject, refusal, context) =>
       decideRejected(subject, refusal, modelOf(context), context),
+    applyRejection: ({ answer, ...subject }, rejected) => ({
+      ...subject,
+      answer: answer?.kind === "observed" ? { ...answer, rejected } : answer,
+    }),
   };
 }
 
@@ -145,13 +158,10 @@ function decideSubject(
   context: DecisionContext,
 ): Decision {
   if (model !== undefined) {
-    const observed = answer?.kind === "observed" ? answer.state : undefined;
-    return decideService(object, {
-      model,
-      answer: getObservation(answer, model),
-      observed: observed,
-      context,
-    });
+    const facts = buildFacts(answer, model, context);
+    const rejected = answer?.kind === "observed" ? answer.rejected : undefined;
+    const rejection = rejected && readRejection(object, rejected, model, context.now);
+    return decideAfterRejection(object, rejection, facts) ?? decideService(object, facts);
   }
   const message = `load balancers of the cloud "${context.settings.cloud.provider}" are not part of this version`;
   return skip(toReference(SERVICES, object), { code: "NotSupported", message });
@@ -159,28 +169,56 @@ function decideSubject(
 
 /**
  * A resource that already exists, or no longer exists, is observed again. An issue that needs a person
- * becomes a Warning and a rare retry.
+ * becomes a Warning and a rare retry. Meanwhile an existing load balancer follows the nodes, unless the cloud
+ * has already rejected another action since the observation.
  */
 function decideRejected(
-  { object: service, answer: observation }: Subject<Service, Answer>,
+  { object: service, answer }: Subject<Service, Answer>,
+  refusal: RejectedAction,
+  model: LoadBalancerModel | undefined,
+  context: DecisionContext,
+): Decision | undefined {
+  const rejection = readRejection(service, refusal, model, context.now);
+  if (rejection === undefined || model === undefined) return rejection?.retry;
+  const { retry, issue } = rejection;
+  const isObserved = answer?.kind === "observed";
+  const needsRollback = isObserved && model.needsRollback?.(refusal.action, answer.state) === true;
+  const rollback =
+    needsRollback && issue !== undefined ? startRollback(service, issue, model, context) : undefined;
+  if (rollback !== undefined) return rollback;
+  if (!isObserved || answer.rejected !== undefined) return retry;
+  return decideAfterRejection(service, rejection, buildFacts(answer, model, context)) ?? retry;
+}
+
+/**
+ * Returns what a rejected action means. Undefined if the object is read and observed again. Temporary failures
+ * are retried soon; the others last until a person fixes something.
+ */
+function readRejection(
+  service: Service,
   { action, answer }: RejectedAction,
   model: LoadBalancerModel | undefined,
-  context: AskContext,
-): Decision | undefined {
+  now: Date,
+): Rejection | undefined {
   const { kind, reason, message } = answer;
   // Whatever error code the cloud uses: a throttled request, or one that we aborted, is a temporary failure.
-  if (answer.kind === "error" && (answer.code === "Throttled" || answer.code === "Aborted"))
-    return retryUnanswered(service, answer, context.now);
-  const issue = model?.toIssue?.(action, { kind, reason }, service);
-  if (issue === undefined) {
-    if (answer.kind === "conflict") return undefined;
-    if (answer.code !== "Invalid") return retryUnanswered(service, answer, context.now);
-  }
-  const rejection = { detail: message, ...(issue ?? { code: "LoadBalancerRefused" }) };
-  const observed = observation?.kind === "observed" ? observation.state : undefined;
-  const needsRollback = observed !== undefined && model?.needsRollback?.(action, observed) === true;
-  const rollback = needsRollback ? startRollback(service, rejection, model, context) : undefined;
-  return rollback ?? rejectWithIssue(service, rejection, context.now);
+  const isTemporary = kind === "error" && (answer.code === "Throttled" || answer.code === "Aborted");
+  const named = isTemporary ? undefined : model?.toIssue?.(action, { kind, reason }, service);
+  if (named === undefined && kind === "conflict") return undefined;
+  if (named === undefined && kind === "error" && answer.code !== "Invalid")
+    return { action, retry: retryUnanswered(service, answer, now), isLasting: answer.code === "Denied" };
+  const issue = { detail: message, ...(named ?? { code: "LoadBalancerRefused" }) };
+  return { action, issue, retry: rejectWithIssue(service, issue, now), isLasting: true };
+}
+
+/** The facts of a decision on the observation, updated with the results of our own actions. */
+function buildFacts(
+  answer: Answer | undefined,
+  model: LoadBalancerModel,
+  context: DecisionContext,
+): ServiceFacts {
+  const observed = answer?.kind === "observed" ? answer.state : undefined;
+  return { model, answer: getObservation(answer, model), observed, context };
 }
 
 /** Returns the observation, updated with the results of our own actions. */

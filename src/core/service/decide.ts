@@ -4,11 +4,12 @@ import type { Decision } from "#core/decision.ts";
 import { leaveUnchanged, retry, skip, toReference } from "#core/decisions.ts";
 import type { Reason } from "#core/reason.ts";
 import { SERVICES } from "#core/resources/resource.ts";
-import { buildActions, buildAnnotationFacts, changeOr, ELSEWHERE } from "#core/service/changes.ts";
+import { ELSEWHERE } from "#core/service/changes.ts";
 import { checkDeletionVisibility } from "#core/service/deletion-visibility.ts";
 import { isLosingLastTarget, keepLastTarget, keepListedTargets } from "#core/service/empty-targets.ts";
 import { ensureLoadBalancer, finishService } from "#core/service/ensure.ts";
-import { type Retry, rejectWithIssue, retryUnanswered, toReason } from "#core/service/issue-decisions.ts";
+import { type FollowingFacts, followNodes } from "#core/service/follow-nodes.ts";
+import { type Retry, rejectWithIssue, retryUnanswered } from "#core/service/issue-decisions.ts";
 import { IN_PROGRESS, LIMIT_REACHED, SERVICES_UNKNOWN } from "#core/service/issues.ts";
 import {
   LISTENERS_KEY,
@@ -16,10 +17,9 @@ import {
   measureReservation,
   type ReachedLimit,
 } from "#core/service/load-balancer-quota.ts";
-import type { Issue, LoadBalancerAnswer, LoadBalancerModel } from "#core/service/model.ts";
+import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
 import { getIngress } from "#core/service/needs-work.ts";
 import {
-  canFollowNodes,
   type DesiredLoadBalancer,
   decidePhase,
   getClaimant,
@@ -29,16 +29,11 @@ import {
 import { removeLoadBalancer, rollBackCreation } from "#core/service/remove.ts";
 import type { Service } from "#core/service/service.ts";
 import { getMaxLoadBalancers } from "#core/service/settings.ts";
-import { claimTargetsOnly, recordTargets } from "#core/service/writes.ts";
 
 /** The facts, in addition to the Service itself, on which a decision depends. */
-export interface ServiceFacts {
-  readonly model: LoadBalancerModel;
-  /** The cloud's answer with later actions applied; undefined when the cloud was not asked. */
-  readonly answer: LoadBalancerAnswer | undefined;
+export interface ServiceFacts extends FollowingFacts {
   /** The state as the cloud itself answered it. */
   readonly observed: unknown;
-  readonly context: DecisionContext;
 }
 
 /**
@@ -170,43 +165,42 @@ function waitForReservation(
 function rejectService(
   service: Service,
   { issue, desired, dueInSeconds }: Omit<PhaseOf<"rejected">, "kind">,
-  { model, answer, context }: ServiceFacts,
+  facts: ServiceFacts,
 ): Decision {
-  const { settings, now } = context;
-  const claimant = getClaimant(context);
-  const rejected = rejectWithIssue(service, issue, now);
+  const rejected = rejectWithIssue(service, issue, facts.context.now);
   const afterSeconds = Math.min(rejected.afterSeconds, dueInSeconds ?? rejected.afterSeconds);
   const rejection = { ...rejected, afterSeconds };
-  if (desired === undefined || !canFollowNodes(desired.question, model)) return rejection;
-  if (answer?.kind !== "observed")
-    return selectEarlierRetry(rejection, retryUnanswered(service, answer, now));
-  const question = { ...desired.question, onlyTargets: true } as const;
-  const actions = model.followNodes?.(question, answer.state, settings);
-  if (actions === undefined) return rejection;
-  if ("kind" in actions) return { ...rejection, afterSeconds: Math.min(afterSeconds, actions.afterSeconds) };
-  const facts = buildAnnotationFacts(desired, getIngress(service), now);
-  const isDone = actions.length === 0;
-  const lost = { question, observed: answer.state, model };
-  const targetRetry = isDone ? undefined : keepListedTargets(lost, context);
-  if (targetRetry !== undefined) return selectEarlierRetry(rejection, targetRetry);
-  const claimed = isDone
-    ? recordTargets(service, facts, claimant)
-    : claimTargetsOnly(service, facts, claimant);
-  const writes = [claimed, ...buildActions(service, claimed, actions)];
-  return changeOr(service, writes, { because: FOLLOWING, warnings: [toReason(issue)] }, rejection);
+  return desired === undefined ? rejection : followNodes(service, { desired, rejection }, facts);
 }
 
-/** Returns the first retry, due at the earlier of both times. */
-function selectEarlierRetry(one: Retry, other: Retry): Decision {
-  return { ...one, afterSeconds: Math.min(one.afterSeconds, other.afterSeconds) };
+/** What the cloud's rejection of an action means for a Service. */
+export interface Rejection {
+  readonly action: LoadBalancerAction;
+  /** The problem to fix; undefined if the cloud's answer names none. */
+  readonly issue?: Issue;
+  readonly retry: Retry;
+  /** The rejection lasts until a person fixes something. */
+  readonly isLasting: boolean;
+}
+
+/**
+ * Decides on a Service after the cloud rejected an action: an existing load balancer follows the nodes, and
+ * nothing else changes until the next observation. Undefined if the rejection does not last, or if the Service is in
+ * another phase, such as its deletion.
+ */
+export function decideAfterRejection(
+  service: Service,
+  rejection: Rejection | undefined,
+  facts: ServiceFacts,
+): Decision | undefined {
+  const phase = decidePhase(service, facts.model, facts.context);
+  if (rejection?.isLasting !== true || phase.kind !== "asking") return undefined;
+  const { action: rejectedAction, retry } = rejection;
+  return followNodes(service, { desired: phase.desired, rejection: retry, rejectedAction }, facts);
 }
 
 const LIMIT = buildClusterEvent("SyncLoadBalancerFailed", "LoadBalancerLimit", {});
 
-const FOLLOWING: Reason = {
-  code: "FollowingNodes",
-  message: "the targets follow the nodes; another request of the Service is rejected",
-};
 /** Within these seconds the other actor has finished, or has died and its requests have arrived. */
 const YIELDED_SECONDS = 45;
 const YIELDED: Reason = {

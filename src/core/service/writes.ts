@@ -261,7 +261,8 @@ function setTargets(service: Service, facts: AnnotationFacts, making: StateAnnot
     ...recorded,
     targets,
     nodes,
-    at,
+    // Other work counts as in progress since its first try.
+    at: recorded.state === "applying" ? recorded.at : at,
     ...(making === undefined ? {} : { making }),
   });
 }
