@@ -3,6 +3,7 @@ import { changeClassic } from "#clouds/aws/load-balancers/classic/change.ts";
 import { buildClassicContext, type ClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
 import { type ClassicDesiredState, readClassic } from "#clouds/aws/load-balancers/classic/desired-state.ts";
 import { planGroups } from "#clouds/aws/load-balancers/classic/groups.ts";
+import { chooseInstances, planInstances } from "#clouds/aws/load-balancers/classic/instances.ts";
 import { isOwnClassicBalancer, removeClassic } from "#clouds/aws/load-balancers/classic/remove.ts";
 import { getSubnetId } from "#clouds/aws/load-balancers/classic/subnets.ts";
 import { isNameForeign } from "#clouds/aws/load-balancers/ownership.ts";
@@ -54,15 +55,21 @@ function ensureClassic(context: ClassicContext, settings: Settings): LoadBalance
   if (classic === undefined && subnets.kind === "refused") return reject(subnets.issue);
   const groups = planGroups(context, desired);
   if (groups.kind === "refused") return reject(groups.issue);
-  if (groups.kind === "act")
+  if (groups.kind === "act") {
+    const [first, ...more] = groups.actions;
+    // AWS may reject rules of the group, so an existing load balancer follows the nodes first.
+    const instances = chooseInstances(context, desired.annotations);
+    const [target, ...targets] =
+      classic === undefined || "code" in instances ? [] : planInstances(classic, instances);
     return {
       kind: "act",
       because: {
         code: "SecurityGroup",
         message: `the security group of ${context.name} is created or changed`,
       },
-      actions: groups.actions,
+      actions: target === undefined ? groups.actions : [target, ...targets, first, ...more],
     };
+  }
   const groupIds = groups.value;
   if (classic !== undefined) return changeClassic({ context, desired, groupIds, subnets }, classic);
   if (subnets.kind !== "ready") throw new Error("subnets are chosen without changing any");

@@ -27,6 +27,7 @@ import { planRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
 import { IPV4 } from "#clouds/aws/load-balancers/network/ports.ts";
 import { type Placement, placeBalancer } from "#clouds/aws/load-balancers/network/subnets.ts";
 import {
+  getTargetGroupArn,
   listUsedTargetGroups,
   type MatchedPort,
   matchPorts,
@@ -167,7 +168,10 @@ function selectServingGroups(
   return attributes === undefined ? [...new Set([...found, ...listUsedTargetGroups(context)])] : found;
 }
 
-/** Returns all actions in an order that keeps traffic flowing. */
+/**
+ * Returns all actions in an order that keeps traffic flowing. Target groups in use follow the nodes first, because
+ * AWS may reject what comes next.
+ */
 function orderActions({
   balancer,
   context,
@@ -183,7 +187,11 @@ function orderActions({
   const attach = planGroupAttachment(groups, context);
   // First the nodes allow the new security groups, then the load balancer loses an old one.
   const rulesBeforeAttach = attach.length === 0 ? [] : ruleActions.filter(isIngressRule);
+  const usedGroups = new Set(listUsedTargetGroups(context).map(({ group }) => getTargetGroupArn(group)));
+  const isUsed = ({ target }: LoadBalancerAction): boolean => usedGroups.has(target);
   return [
+    ...register.filter(isUsed),
+    ...deregister.filter(isUsed),
     ...groups.actions,
     ...planTargetGroupCreation(matched, context),
     ...(change.isAfterListeners ? [] : change.actions),
@@ -192,11 +200,11 @@ function orderActions({
     ...(change.isAfterListeners
       ? listeners.create.filter((each) => !createsUdpListener(each))
       : listeners.create),
-    ...register,
+    ...register.filter((each) => !isUsed(each)),
     ...listeners.modify,
     // IPv6 is disabled only when each listener can leave its IPv6 target group.
     ...(change.isAfterListeners && matched.every(({ group }) => group !== undefined) ? change.actions : []),
-    ...deregister,
+    ...deregister.filter((each) => !isUsed(each)),
     ...planTargetGroupChanges(matched, context),
     ...ruleActions.filter((each) => !rulesBeforeAttach.includes(each)),
     ...planTargetGroupAttributes(matched, context),

@@ -252,3 +252,16 @@ test("waits for a load balancer without a DNS name", () => {
     kind: "wait",
   });
 });
+
+test("instances follow the nodes before the rules of the security group that AWS rejects", () => {
+  const elb = createClassicWorld();
+  converge(elb, buildQuestion({ nodes: ["i-1"] }));
+  const ranges = Array.from({ length: 31 }, (_, index) => `11.${index}.0.0/16`);
+  const asked = buildQuestion({ nodes: ["i-2", "i-3"], spec: { loadBalancerSourceRanges: ranges } });
+
+  expect(() => converge(elb, asked)).toThrow("RulesPerSecurityGroupLimitExceeded");
+  expect(elb.classics.get(NAME)?.loadBalancer.Instances).toEqual([
+    { InstanceId: "i-2" },
+    { InstanceId: "i-3" },
+  ]);
+});

@@ -85,6 +85,37 @@ test("the targets of a load balancer with a refused part follow the nodes", () =
   expect(actions).toMatchObject([{ action: "elbv2:RegisterTargets" }]);
 });
 
+test("targets follow the nodes before the listener that AWS rejects", () => {
+  const aws = createNetworkWorld();
+  converge(aws, buildQuestion(buildService(), buildNodes("i-1")));
+  const ports = [
+    { name: "http", protocol: "TCP", port: 80, nodePort: 30_080 },
+    { name: "https", protocol: "TCP", port: 443, nodePort: 30_443 },
+  ];
+  const certificate = "arn:aws:acm:eu-central-1:123456789012:certificate/gone";
+  const secured = buildService({ ports }, { "ssl-cert": certificate, "ssl-ports": "https" });
+  const allowed = buildSettings({ allow: { certificates: [certificate] } });
+  /** Runs one event: all steps until AWS rejects the listener. */
+  const runUntilRejected = (asked: LoadBalancerQuestion): void => {
+    let observed: unknown = observe(aws, asked, allowed);
+    for (let round = 0; round < 12; round += 1) {
+      const step = model.planStep(asked, observed, allowed);
+      if (step.kind !== "act") throw new Error(step.kind);
+      for (const action of step.actions) {
+        if (action.action === "elbv2:CreateListener") return;
+        observed = model.applyResult(observed, action, aws.apply(action));
+      }
+    }
+    throw new Error("no listener is created");
+  };
+  runUntilRejected(buildQuestion(secured, buildNodes("i-1")));
+  const asked = buildQuestion(secured, buildNodes("i-2"));
+  runUntilRejected(asked);
+  const { targetGroups } = observe(aws, asked, allowed);
+  const served = targetGroups.find(({ group }) => group.Port === 30_080);
+  expect(served?.targets).toMatchObject([{ Id: "i-2" }]);
+});
+
 test.each([
   { ranges: ["192.0.2.0/24"], targets: "IPv6", clients: "IPv4" },
   { ranges: ["::/0", "192.0.2.0/24"], targets: "IPv6", clients: "IPv4" },
