@@ -7,13 +7,11 @@ import { listHeldGroups } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import {
   buildPermissions,
   buildRules,
+  needsRemovalFirst,
   parsePermissions,
   subtractRules,
 } from "#clouds/aws/load-balancers/vpc/rules.ts";
 import type { LoadBalancerAction } from "#core/service/model.ts";
-
-/** AWS's default quota of rules per family in a security group. */
-const MAX_RULES = 60;
 
 /**
  * Plans our security group on a load balancer: creates it if missing, with exactly the desired rules. A group
@@ -61,9 +59,8 @@ export const planFrontendGroup: PlanFrontendGroup = ({ owner, name, description,
           }),
         ];
   // Traffic that stays allowed is never interrupted, unless there is no room for both rules.
-  const hasRoom = actual.length + missing.length <= MAX_RULES;
   const [first, ...more]: LoadBalancerAction[] = [
-    ...(hasRoom ? [...add, ...remove] : [...remove, ...add]),
+    ...(needsRemovalFirst(actual, missing, surplus) ? [...remove, ...add] : [...add, ...remove]),
     ...buildTagActions(id, found.tags, tags),
   ];
   return first === undefined

@@ -96,6 +96,29 @@ export function subtractRules(rules: readonly Rule[], others: readonly Rule[]): 
   );
 }
 
+/** AWS's default quota of rules per IP family in a security group. Rules from groups and prefix lists count in both. */
+const MAX_RULES = 60;
+
+/**
+ * Returns whether obsolete rules are removed before missing ones are added: the group has no room for both, but has
+ * room for the result. A group with more rules than the default has a higher quota, of at least as many. Without room
+ * for the result nothing is removed first, because AWS rejects the missing rules for good.
+ */
+export function needsRemovalFirst(
+  actual: readonly Rule[],
+  missing: readonly Rule[],
+  surplus: readonly Rule[],
+): boolean {
+  const families = (["ipv4", "ipv6"] as const).map((family) => {
+    const other = family === "ipv4" ? "ipv6" : "ipv4";
+    const count = (rules: readonly Rule[]): number => rules.filter(({ from }) => from !== other).length;
+    const both = count(actual) + count(missing);
+    const quota = Math.max(MAX_RULES, count(actual));
+    return { hasRoom: both <= quota, isPossible: both - count(surplus) <= quota };
+  });
+  return families.some(({ hasRoom }) => !hasRoom) && families.every(({ isPossible }) => isPossible);
+}
+
 /** Merges consecutive or overlapping port ranges of rules that differ in nothing else. */
 export function mergeRules(rules: readonly Rule[]): Rule[] {
   const rulesByKey = Map.groupBy(rules, ({ ports, ...rest }) => JSON.stringify([rest, ports === undefined]));

@@ -253,13 +253,17 @@ test("waits for a load balancer without a DNS name", () => {
   });
 });
 
-test("instances follow the nodes before the rules of the security group that AWS rejects", () => {
+test("instances follow the nodes, and no client is shut out, if AWS rejects rules of the security group", () => {
   const elb = createClassicWorld();
   converge(elb, buildQuestion({ nodes: ["i-1"] }));
   const ranges = Array.from({ length: 31 }, (_, index) => `11.${index}.0.0/16`);
   const asked = buildQuestion({ nodes: ["i-2", "i-3"], spec: { loadBalancerSourceRanges: ranges } });
 
+  const listRules = () => [...elb.security.groups.values()].map(({ ingress }) => ingress);
+  const before = structuredClone(listRules());
+
   expect(() => converge(elb, asked)).toThrow("RulesPerSecurityGroupLimitExceeded");
+  expect(listRules()).toEqual(before);
   expect(elb.classics.get(NAME)?.loadBalancer.Instances).toEqual([
     { InstanceId: "i-2" },
     { InstanceId: "i-3" },

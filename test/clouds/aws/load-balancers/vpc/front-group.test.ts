@@ -78,6 +78,50 @@ test.each([
   if (expected.length > 0) expect(formatRules(vpc, "sg-1")).toEqual(RULES);
 });
 
+/** Builds rules for one port from networks of their own. */
+const buildNetworks = (count: number, first = 10) =>
+  Array.from({ length: count }, (_, index) =>
+    buildRule("tcp", [80, 80], `${first + Math.floor(index / 200)}.${index % 200}.0.0/16`),
+  );
+
+test.each([
+  ["rules that can never fit are tried before old ones are removed", 1, 70, ["Authorize", "Revoke"]],
+  ["a higher quota shows in the number of old rules", 70, 70, ["Revoke", "Authorize"]],
+  ["both sets fit", 30, 30, ["Authorize", "Revoke"]],
+])("%s", (_, before, count, expected) => {
+  const ingress = buildNetworks(before, 100);
+  const cidrs = buildNetworks(count).flatMap(({ IpRanges = [] }) =>
+    IpRanges.flatMap(({ CidrIp = "" }) => CidrIp),
+  );
+  const openings: readonly Opening[] = [{ protocol: "tcp", ports: [80, 80], cidrs }];
+  const step = planFrontendGroup(
+    { ...WANTED, openings },
+    buildVpc({ groups: [buildGroup("sg-1", { name: NAME, tags: TAGS, ingress })] }),
+  );
+  const actions = step.kind === "act" ? step.actions : [];
+  expect(
+    actions.map(({ action }) => action.slice("ec2:".length).replace("SecurityGroupIngress", "")),
+  ).toEqual(expected);
+});
+
+test("the quotas of IPv4 and IPv6 rules are separate", () => {
+  const ingress = Array.from({ length: 40 }, (_, index) =>
+    buildRule("tcp", [80, 80], `2001:db8:${index}::/48`),
+  );
+  const openings: readonly Opening[] = [
+    {
+      protocol: "tcp",
+      ports: [80, 80],
+      cidrs: Array.from({ length: 40 }, (_, index) => `10.${index}.0.0/16`),
+    },
+  ];
+  const step = planFrontendGroup(
+    { ...WANTED, openings },
+    buildVpc({ groups: [buildGroup("sg-1", { name: NAME, tags: TAGS, ingress })] }),
+  );
+  expect(step.kind === "act" && step.actions[0]?.action).toBe("ec2:AuthorizeSecurityGroupIngress");
+});
+
 test("tags follow the annotation, and tags of others stay", () => {
   const wish = (additionalTags: Record<string, string>) => (state: VpcState) =>
     planFrontendGroup({ ...WANTED, owner: { ...OWNER, legacy: true, additionalTags }, openings: [] }, state);
