@@ -65,7 +65,9 @@ export function isTls({ Protocol: protocol }: Listener): boolean {
 
 /**
  * Plans the changes to the desired listeners. A certificate is replaced in place. AWS can change nothing
- * else, so the listener is deleted and created again.
+ * else, so the listener is deleted and created again, one port after the other. Listeners without a certificate come
+ * first: AWS may reject a certificate. A listener is deleted only once the load balancer uses its next certificate
+ * elsewhere, on a listener of a free port if need be. So a rejected certificate takes no listener away.
  */
 export function planListeners(
   { loadBalancer }: ClassicLoadBalancerState,
@@ -73,28 +75,34 @@ export function planListeners(
 ): readonly LoadBalancerAction[] {
   const name = loadBalancer.LoadBalancerName ?? "";
   const actual = listListeners(loadBalancer.ListenerDescriptions);
-  const removed = actual.filter((each) => !desired.some((one) => isAlike(each, one)));
-  const added = desired.filter((each) => !actual.some((one) => isAlike(each, one)));
+  const isListed = (listeners: readonly Listener[], { LoadBalancerPort: port }: Listener): boolean =>
+    listeners.some(({ LoadBalancerPort }) => LoadBalancerPort === port);
+  const changed = desired.filter((each) => !actual.some((one) => isAlike(each, one)));
+  const added = changed.filter((each) => !isListed(actual, each));
+  const replaced = changed.filter((each) => isListed(actual, each));
   const reissued = desired.filter((each) =>
     actual.some((one) => isAlike(each, one) && !isSame(each.SSLCertificateId, one.SSLCertificateId)),
   );
+  const removed = actual.filter((each) => !isListed(desired, each));
+  const replacedWithTls = replaced.filter(isTls);
+  // A removed listener may be the one that has shown before an interruption that a certificate is usable.
+  const isProof = (each: Listener): boolean =>
+    isTls(each) && replacedWithTls.some((one) => isSame(one.SSLCertificateId, each.SSLCertificateId));
+  const obsolete = removed.filter((each) => !isProof(each));
+  const used = [...actual, ...added.filter(isTls), ...reissued];
+  const probes = buildProbe(replacedWithTls, used, desired);
+  const replace = (each: Listener): readonly LoadBalancerAction[] => [
+    ...buildDeletion(name, [each]),
+    ...buildCreation(name, [each]),
+  ];
   return [
-    ...(removed.length === 0
-      ? []
-      : [
-          buildAction("elb:DeleteLoadBalancerListeners", name, {
-            LoadBalancerName: name,
-            LoadBalancerPorts: removed.map(({ LoadBalancerPort: port = 0 }) => port),
-          }),
-        ]),
-    ...(added.length === 0
-      ? []
-      : [
-          buildAction("elb:CreateLoadBalancerListeners", name, {
-            LoadBalancerName: name,
-            Listeners: [...added],
-          }),
-        ]),
+    ...buildDeletion(name, obsolete),
+    ...buildCreation(
+      name,
+      added.filter((each) => !isTls(each)),
+    ),
+    ...replaced.filter((each) => !isTls(each)).flatMap(replace),
+    ...buildCreation(name, added.filter(isTls)),
     ...reissued.map(({ LoadBalancerPort, SSLCertificateId }) =>
       buildAction("elb:SetLoadBalancerListenerSSLCertificate", name, {
         LoadBalancerName: name,
@@ -102,6 +110,48 @@ export function planListeners(
         SSLCertificateId,
       }),
     ),
+    ...buildCreation(name, probes),
+    ...replacedWithTls.flatMap(replace),
+    ...buildDeletion(name, [...probes, ...removed.filter(isProof)]),
+  ];
+}
+
+/**
+ * Builds a listener of a free port with the certificate that other listeners get, unless one of the load balancer's
+ * listeners uses it. Our own security group lets no client in on that port.
+ */
+function buildProbe(
+  [first]: readonly Listener[],
+  used: readonly Listener[],
+  desired: readonly Listener[],
+): readonly Listener[] {
+  const isUsed = used.some((each) => isSame(each.SSLCertificateId, first?.SSLCertificateId));
+  if (first === undefined || isUsed || Math.max(used.length, desired.length) >= MAX_LISTENERS) return [];
+  const ports = new Set([...used, ...desired].map(({ LoadBalancerPort: port }) => port));
+  const freePorts = Array.from({ length: ports.size + 1 }, (_, index) => MAX_PORT - index);
+  return [{ ...first, LoadBalancerPort: freePorts.find((port) => !ports.has(port)) }];
+}
+
+const MAX_PORT = 65_535;
+
+function buildDeletion(name: string, listeners: readonly Listener[]): readonly LoadBalancerAction[] {
+  if (listeners.length === 0) return [];
+  const ports = listeners.map(({ LoadBalancerPort: port = 0 }) => port);
+  return [
+    buildAction("elb:DeleteLoadBalancerListeners", name, {
+      LoadBalancerName: name,
+      LoadBalancerPorts: ports,
+    }),
+  ];
+}
+
+function buildCreation(name: string, listeners: readonly Listener[]): readonly LoadBalancerAction[] {
+  if (listeners.length === 0) return [];
+  return [
+    buildAction("elb:CreateLoadBalancerListeners", name, {
+      LoadBalancerName: name,
+      Listeners: [...listeners],
+    }),
   ];
 }
 

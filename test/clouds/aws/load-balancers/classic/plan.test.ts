@@ -461,7 +461,7 @@ test("a certificate is exchanged in place; the case of letters in its ARN makes 
   expect(elb.done).toHaveLength(1);
 });
 
-test("ports are added, removed and changed: old listeners go first, the others stay", () => {
+test("ports are added, removed and changed one after the other: old listeners go first", () => {
   const { elb } = made({ spec: { ports: PORTS } });
   elb.done.length = 0;
 
@@ -472,12 +472,14 @@ test("ports are added, removed and changed: old listeners go first, the others s
   expect(converge(elb, buildQuestion({ spec: { ports } }))).toEqual(SETTLED);
 
   expect(listeners(elb)).toMatchObject([
-    { LoadBalancerPort: 443, InstancePort: 30_444 },
     { LoadBalancerPort: 8_080, InstancePort: 30_090 },
+    { LoadBalancerPort: 443, InstancePort: 30_444 },
   ]);
   expect(elb.done).toEqual([
     "ec2:AuthorizeSecurityGroupIngress",
     "ec2:RevokeSecurityGroupIngress",
+    "elb:DeleteLoadBalancerListeners",
+    "elb:CreateLoadBalancerListeners",
     "elb:DeleteLoadBalancerListeners",
     "elb:CreateLoadBalancerListeners",
     "elb:ConfigureHealthCheck",
