@@ -49,6 +49,7 @@ import type {
   TargetGroupState,
 } from "#clouds/aws/load-balancers/state.ts";
 import type { PlanResult } from "#clouds/aws/load-balancers/types.ts";
+import { splitRuleActions } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import type {
   Issue,
   LoadBalancerAction,
@@ -186,7 +187,7 @@ function orderActions({
   const ruleActions = getActions(rules);
   const attach = planGroupAttachment(groups, context);
   // First the nodes allow the new security groups, then the load balancer loses an old one.
-  const rulesBeforeAttach = attach.length === 0 ? [] : ruleActions.filter(isIngressRule);
+  const rulesBeforeAttach = attach.length === 0 ? [] : splitRuleActions(ruleActions).opening;
   const usedGroups = new Set(listUsedTargetGroups(context).map(({ group }) => getTargetGroupArn(group)));
   const isUsed = ({ target }: LoadBalancerAction): boolean => usedGroups.has(target);
   return [
@@ -273,10 +274,6 @@ function checkSourceRanges(context: NetworkContext): readonly Issue[] {
         "preserve_client_ip.enabled=true if source ranges are limited (otherwise all clients have access)",
     },
   ];
-}
-
-function isIngressRule({ action }: LoadBalancerAction): boolean {
-  return action === "ec2:AuthorizeSecurityGroupIngress";
 }
 
 /**

@@ -11,6 +11,7 @@ import {
   buildPermissions,
   buildRules,
   mergeRules,
+  needsRemovalFirst,
   parsePermissions,
   type Rule,
   subtractRules,
@@ -43,12 +44,30 @@ export const planNodeRules: PlanNodeRules = (desired, vpc) => {
   const changes = selectNodeGroups(vpc, desired).map((state) =>
     planRuleChange(state, groupIds, rules, desired),
   );
-  // All groups get new rules first: traffic that moves from one rule to another is never blocked.
-  const [first, ...more] = [...changes.flatMap(({ add }) => add), ...changes.flatMap(({ remove }) => remove)];
+  const [full, others] = [true, false].map((isFull) => changes.filter((each) => each.isFull === isFull));
+  // All groups get new rules first: traffic that moves from one rule to another is never blocked. Only a group without
+  // room for both loses its obsolete rules before.
+  const [first, ...more] = [
+    ...others.flatMap(({ add }) => add),
+    ...full.flatMap(({ remove, add }) => [...remove, ...add]),
+    ...others.flatMap(({ remove }) => remove),
+  ];
   return first === undefined
     ? { kind: "ready", value: warnings }
     : { kind: "act", actions: [first, ...more], value: warnings };
 };
+
+/**
+ * Splits changes of nodes' rules: those that let traffic in, with the removals that make room for them, and the
+ * removals that can wait until no traffic needs the rules.
+ */
+export function splitRuleActions(actions: readonly LoadBalancerAction[]): {
+  readonly opening: readonly LoadBalancerAction[];
+  readonly closing: readonly LoadBalancerAction[];
+} {
+  const count = actions.findLastIndex(({ action }) => action === "ec2:AuthorizeSecurityGroupIngress") + 1;
+  return { opening: actions.slice(0, count), closing: actions.slice(count) };
+}
 
 /**
  * Identifies the rules on nodes' groups that a load balancer depends on, while its desired rules are unknown.
@@ -106,6 +125,8 @@ export function listHeldGroups(
 interface Change {
   readonly add: readonly LoadBalancerAction[];
   readonly remove: readonly LoadBalancerAction[];
+  /** The group has no room for new and obsolete rules together. */
+  readonly isFull: boolean;
 }
 
 function planRuleChange(
@@ -123,6 +144,7 @@ function planRuleChange(
   return {
     add: splitRequests(missing, (rules) => buildAuthorize(id, rules)),
     remove: surplus.length === 0 ? [] : [buildRevoke(id, surplus)],
+    isFull: needsRemovalFirst(actual, missing, surplus),
   };
 }
 

@@ -95,6 +95,34 @@ test.each([
   expect(last).toMatchObject({ kind: "ready", value: [{ code, detail: expect.stringContaining("i-1") }] });
 });
 
+test.each<[string, number, number, readonly string[]]>([
+  ["are removed before new ones are added if both do not fit", 35, 35, ["Revoke nodes", "Authorize nodes"]],
+  ["are removed after new ones are added if both fit", 25, 35, ["Authorize nodes", "Revoke nodes"]],
+  ["stay until new ones are added that can never fit", 35, 61, ["Authorize nodes", "Revoke nodes"]],
+])("obsolete rules %s", (_, before, count, expected) => {
+  const networks = (first: number, length: number) =>
+    Array.from({ length }, (_each, index) => `${first}.${index}.0.0/16`);
+  const ingress = networks(10, before).map((cidr) => buildRule("tcp", [30001, 30001], cidr, CLIENT));
+  const openings = [
+    { protocol: "tcp", ports: [30001, 30001] as const, cidrs: networks(11, count), description: CLIENT },
+  ];
+  const step = planNodeRules(
+    wanted({ openings, instanceIds: ["i-1", "i-2"] }),
+    buildVpc({
+      groups: [buildGroup("sg-nodes", { tags: OURS, ingress }), buildGroup("sg-roomy", { tags: OURS })],
+      instances: { "i-1": buildTarget("sg-nodes"), "i-2": buildTarget("sg-roomy") },
+    }),
+  );
+  const actions = step.kind === "act" ? step.actions : [];
+  expect(
+    actions.map(({ action, target }) => `${action.slice(4).replace(/Security.*/, "")} ${target.slice(3)}`),
+  ).toEqual(
+    expected[0] === "Revoke nodes"
+      ? ["Authorize roomy", ...expected]
+      : [expected[0], "Authorize roomy", expected[1]],
+  );
+});
+
 test("rules of others always stay, and ours are removed when they are no longer wanted", () => {
   const ingress = [
     buildRule("tcp", [22, 22], "0.0.0.0/0", "by hand"),
