@@ -30,17 +30,16 @@ export function buildAttributes(annotations: Annotations): LoadBalancerAttribute
 export const DEFAULT_ATTRIBUTES: LoadBalancerAttributes = buildAttributes({});
 
 /**
- * Plans changes of attributes that differ from the desired ones. Settings of a disabled attribute are not
- * compared.
+ * Plans changes of attributes that differ from the desired ones, without the access log. Settings of a disabled
+ * attribute are not compared.
  */
 export function planAttributes(
-  { loadBalancer, attributes: actual }: ClassicLoadBalancerState,
-  desired: LoadBalancerAttributes,
+  state: ClassicLoadBalancerState,
+  { ConnectionDraining, ConnectionSettings, CrossZoneLoadBalancing }: LoadBalancerAttributes,
 ): readonly LoadBalancerAction[] {
+  const { attributes: actual } = state;
   if (actual === undefined) return [];
-  const { AccessLog, ConnectionDraining, ConnectionSettings, CrossZoneLoadBalancing } = desired;
-  const changed: LoadBalancerAttributes = {
-    ...(isSameLog(actual.AccessLog, AccessLog) ? {} : { AccessLog }),
+  return planModification(state, {
     ...(isSameDraining(actual.ConnectionDraining, ConnectionDraining) ? {} : { ConnectionDraining }),
     ...(actual.ConnectionSettings?.IdleTimeout === ConnectionSettings?.IdleTimeout
       ? {}
@@ -48,7 +47,23 @@ export function planAttributes(
     ...(actual.CrossZoneLoadBalancing?.Enabled === CrossZoneLoadBalancing?.Enabled
       ? {}
       : { CrossZoneLoadBalancing }),
-  };
+  });
+}
+
+/** Plans the change of the access log, alone: AWS may reject its bucket. */
+export function planAccessLog(
+  state: ClassicLoadBalancerState,
+  { AccessLog }: LoadBalancerAttributes,
+): readonly LoadBalancerAction[] {
+  const { attributes: actual } = state;
+  if (actual === undefined) return [];
+  return planModification(state, isSameLog(actual.AccessLog, AccessLog) ? {} : { AccessLog });
+}
+
+function planModification(
+  { loadBalancer }: ClassicLoadBalancerState,
+  changed: LoadBalancerAttributes,
+): readonly LoadBalancerAction[] {
   if (Object.keys(changed).length === 0) return [];
   const name = loadBalancer.LoadBalancerName ?? "";
   const request = { LoadBalancerName: name, LoadBalancerAttributes: changed };

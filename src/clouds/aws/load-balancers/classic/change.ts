@@ -1,7 +1,7 @@
 import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import { applyClassicResult } from "#clouds/aws/load-balancers/classic/apply-result.ts";
-import { planAttributes } from "#clouds/aws/load-balancers/classic/attributes.ts";
+import { planAccessLog, planAttributes } from "#clouds/aws/load-balancers/classic/attributes.ts";
 import type { ClassicContext } from "#clouds/aws/load-balancers/classic/context.ts";
 import type { ClassicDesiredState } from "#clouds/aws/load-balancers/classic/desired-state.ts";
 import { listOwnGroupIds } from "#clouds/aws/load-balancers/classic/groups.ts";
@@ -116,12 +116,14 @@ function listParts(
     (state) => planInstances(state, instances),
     (state) => planListeners(state, listeners),
     (state) => planProxyProtocol(state, listeners, annotations["proxy-protocol"] !== undefined),
-    (state) => planTlsPolicy(state, annotations["ssl-negotiation-policy"]),
     (state) => planHealthCheck(state, desired.healthCheck),
     (state) => applyGroups(state, groupIds),
     // At most: add what fits, remove, add again, and replace what was kept meanwhile.
     ...Array<ChangePart>(5).fill(planMove),
     (state) => planAttributes(state, desired.attributes),
+    // AWS may reject the policy, and the bucket for access logs.
+    (state) => planTlsPolicy(state, annotations["ssl-negotiation-policy"]),
+    (state) => planAccessLog(state, desired.attributes),
     (state) => planTags(state, buildServiceTags({ ...context.owner, additionalTags })),
     // Last, because no client depends on it.
     (state) => planUnservedPorts(state, listeners),

@@ -269,3 +269,26 @@ test("instances follow the nodes, and no client is shut out, if AWS rejects rule
     { InstanceId: "i-3" },
   ]);
 });
+
+test("a TLS policy that AWS rejects holds nothing else back", () => {
+  const [certificate = ""] = CERTIFICATES;
+  const elb = createClassicWorld();
+  converge(elb, buildQuestion({ annotations: buildAnnotations({ "ssl-cert": certificate }) }));
+  const annotations = buildAnnotations({
+    "ssl-cert": certificate,
+    "ssl-negotiation-policy": "ELBSecurityPolicy-Typo",
+    "security-groups": "sg-byo",
+    "healthcheck-interval": "30",
+    "connection-idle-timeout": "90",
+    subnets: "subnet-a",
+  });
+
+  expect(() => converge(elb, buildQuestion({ annotations }))).toThrow("InvalidConfigurationRequest");
+  const { loadBalancer, attributes } = elb.classics.get(NAME) ?? {};
+  expect(loadBalancer).toMatchObject({
+    SecurityGroups: ["sg-byo"],
+    HealthCheck: { Interval: 30 },
+    Subnets: ["subnet-a"],
+  });
+  expect(attributes).toMatchObject({ ConnectionSettings: { IdleTimeout: 90 } });
+});
