@@ -23,7 +23,11 @@ import type { ClassicLoadBalancerState, Pairs, SubnetState } from "#clouds/aws/l
 import { buildServiceTags, planTagChanges, toTagList } from "#clouds/aws/load-balancers/tags.ts";
 import type { PlanResult } from "#clouds/aws/load-balancers/types.ts";
 import { planGroupRemoval } from "#clouds/aws/load-balancers/vpc/frontend-group.ts";
-import { planNodeRules, SHARED_CLASSIC_RULE } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
+import {
+  planNodeRules,
+  SHARED_CLASSIC_RULE,
+  splitRuleActions,
+} from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import type { Issue, LoadBalancerAction, LoadBalancerStep } from "#core/service/model.ts";
 
 /** Desired state of an existing load balancer. */
@@ -47,10 +51,9 @@ export function changeClassic(change: ClassicChange, classic: ClassicLoadBalance
   if ("code" in instances) return { kind: "refused", issue: instances };
   const rules = planRules(change, classic, instances);
   if (rules.kind === "refused") return rules;
-  const pending = listParts(change, instances).reduce(appendPart, {
-    state: classic,
-    actions: rules.kind === "act" ? [...rules.actions] : [],
-  });
+  const { opening, closing } = splitRuleActions(rules.kind === "act" ? rules.actions : []);
+  const parts = listParts(change, instances, closing);
+  const pending = parts.reduce(appendPart, { state: classic, actions: opening });
   const [first, ...more] = pending.actions;
   if (first !== undefined)
     return {
@@ -103,10 +106,14 @@ function appendPart(pending: PendingChange, part: ChangePart): PendingChange {
   return { state, actions: [...pending.actions, ...actions] };
 }
 
-/** Returns the parts of a load balancer in order; each one sees the results of the earlier ones. */
+/**
+ * Returns the parts of a load balancer in order; each one sees the results of the earlier ones. Rules that the nodes no
+ * longer need are removed once no traffic depends on them.
+ */
 function listParts(
   { context, desired, groupIds, subnets }: ClassicChange,
   instances: DesiredInstances,
+  obsoleteRules: readonly LoadBalancerAction[],
 ): readonly ChangePart[] {
   const { annotations, listeners } = desired;
   const additionalTags = annotations["additional-resource-tags"] ?? {};
@@ -120,6 +127,7 @@ function listParts(
     (state) => applyGroups(state, groupIds),
     // At most: add what fits, remove, add again, and replace what was kept meanwhile.
     ...Array<ChangePart>(5).fill(planMove),
+    () => obsoleteRules,
     (state) => planAttributes(state, desired.attributes),
     // AWS may reject the policy, and the bucket for access logs.
     (state) => planTlsPolicy(state, annotations["ssl-negotiation-policy"]),

@@ -229,3 +229,14 @@ test("a group that others may have is allowed by a marked rule, which the audit 
   ]);
   expect(rules()).toEqual([]);
 });
+
+test("a node's rule is removed after its instance is deregistered", () => {
+  const elb = createClassicWorld();
+  elb.security.add("sg-other-nodes", "other nodes", { "kubernetes.io/cluster/prod": "owned" });
+  elb.instances = { ...elb.instances, "i-9": { state: "running", groupIds: ["sg-other-nodes"] } };
+  converge(elb, buildQuestion({ nodes: ["i-1", "i-9"] }));
+  elb.done.length = 0;
+
+  converge(elb, buildQuestion({ nodes: ["i-1"] }));
+  expect(elb.done).toEqual(["elb:DeregisterInstancesFromLoadBalancer", "ec2:RevokeSecurityGroupIngress"]);
+});
