@@ -90,10 +90,12 @@ export function diagnoseNetworkOnAws(
         Object.values(instances.value.instances).flatMap(({ groupIds: each }) => each),
       );
       const request = { identity, groupIds, isOurs: () => false };
+      const proven = await createNodeGroupProofs(now).prove(groups.value, request, read);
+      if (proven.kind === "fault") return buildUnansweredResult(proven.fault);
       const state = {
         id: vpc ?? "",
         subnets: [],
-        groups: await createNodeGroupProofs(now).prove(groups.value, request, read),
+        groups: proven.value,
         instances: Object.fromEntries(
           Object.entries(instances.value.instances).filter(([, { state: of }]) => of !== "terminated"),
         ),

@@ -12,7 +12,7 @@ import {
 import type { SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
 import { toPairs } from "#clouds/aws/load-balancers/tags.ts";
 import { parsePermissions, type Rule } from "#clouds/aws/load-balancers/vpc/rules.ts";
-import { fault, ok } from "#clouds/outcome.ts";
+import { type CloudError, fault, ok } from "#clouds/outcome.ts";
 
 /** Criteria for the security groups that must be proven to be on the cluster's instances alone. */
 export interface GroupsRequest {
@@ -27,13 +27,14 @@ export interface GroupsRequest {
 export interface NodeGroupProofs {
   /**
    * Returns the groups, with `isOnNodesAlone` if AWS proves it. It reads at most `MAX_GROUPS` groups that
-   * matter and have no other proof. An error or an unfinished listing proves nothing.
+   * matter and have no other proof. A missing permission or an unfinished listing proves nothing. Returns the fault
+   * if a retry may prove more: otherwise a Service that is deleted would leave its rules in these groups.
    */
   prove(
     groups: readonly SecurityGroupState[],
     request: GroupsRequest,
     read: Reader,
-  ): Promise<readonly SecurityGroupState[]>;
+  ): Promise<Outcome<readonly SecurityGroupState[]>>;
 }
 
 /** Creates an empty cache. `now` is a monotonic clock in milliseconds. */
@@ -48,6 +49,7 @@ export function createNodeGroupProofs(now: () => number): NodeGroupProofs {
         unknown.length === 0
           ? ok(new Set<string>())
           : await readProvenGroups(unknown, request.identity, read);
+      if (answer.kind === "fault" && isTemporary(answer.fault)) return answer;
       if (answer.kind === "ok") {
         if (cache.size + unknown.length > MAX_KNOWN) cache.clear();
         for (const id of unknown) {
@@ -56,11 +58,17 @@ export function createNodeGroupProofs(now: () => number): NodeGroupProofs {
         }
       }
       const proven = new Set(ids.filter((id) => isFresh(id) && cache.get(id)?.isProven === true));
-      return groups.map((each) =>
-        proven.has(each.group.GroupId ?? "") ? { ...each, isOnNodesAlone: true } : each,
+      return ok(
+        groups.map((each) =>
+          proven.has(each.group.GroupId ?? "") ? { ...each, isOnNodesAlone: true } : each,
+        ),
       );
     },
   };
+}
+
+function isTemporary({ code, transient }: CloudError): boolean {
+  return code === "Throttled" || code === "Aborted" || transient === true;
 }
 
 /** Maximum groups per request. */

@@ -128,7 +128,7 @@ async function observeVpc(
     needsSubnets && id !== undefined ? readSubnets(id, read, zoneTypes) : none,
   ]);
   const groups =
-    listed.kind === "fault" ? listed : ok(await nodeGroups.prove(listed.value, buildGroupsRequest(), read));
+    listed.kind === "fault" ? listed : await nodeGroups.prove(listed.value, buildGroupsRequest(), read);
   const all = combineOutcomes<[readonly SecurityGroupState[], readonly SubnetState[], TargetInstances]>([
     groups,
     subnets,

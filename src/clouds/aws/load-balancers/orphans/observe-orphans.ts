@@ -100,9 +100,11 @@ async function listAll({ cluster, read, nodeGroups }: ObserveContext): Promise<O
     selectOwned(groups.map(toHolding), getGroupTags(groups), tag),
   ]);
   if (all.kind === "fault") return all;
+  const proven = await nodeGroups.prove(getValues(securityGroups), { identity, ...ANY_RULE }, read);
+  if (proven.kind === "fault") return proven;
   const shared = readSharedRules({
     clusterTag: tag,
-    groups: await nodeGroups.prove(getValues(securityGroups), { identity, ...ANY_RULE }, read),
+    groups: proven.value,
     networks: getValues(network),
     classics: getValues(classic),
     targetGroups: getValues(targetGroups).filter(({ VpcId }) => isInVpc(VpcId)),

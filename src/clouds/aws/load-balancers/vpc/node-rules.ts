@@ -44,7 +44,8 @@ export const planNodeRules: PlanNodeRules = (desired, vpc) => {
   const changes = selectNodeGroups(vpc, desired).map((state) =>
     planRuleChange(state, groupIds, rules, desired),
   );
-  const [full, others] = [true, false].map((isFull) => changes.filter((each) => each.isFull === isFull));
+  const full = changes.filter(({ isFull }) => isFull);
+  const others = changes.filter(({ isFull }) => !isFull);
   // All groups get new rules first: traffic that moves from one rule to another is never blocked. Only a group without
   // room for both loses its obsolete rules before.
   const [first, ...more] = [

@@ -1,12 +1,15 @@
 import type { NetworkInterface } from "@aws-sdk/client-ec2";
 import { describe, expect, test } from "vitest";
 import { createBalancerLists } from "#clouds/aws/load-balancers/observe/all-load-balancers.ts";
-import { createNodeGroupProofs } from "#clouds/aws/load-balancers/observe/node-groups.ts";
+import {
+  createNodeGroupProofs,
+  type NodeGroupProofs,
+} from "#clouds/aws/load-balancers/observe/node-groups.ts";
 import { observeLoadBalancers } from "#clouds/aws/load-balancers/observe/observe.ts";
 import type { Reader } from "#clouds/aws/load-balancers/observe/reads.ts";
-import type { AwsLoadBalancerState } from "#clouds/aws/load-balancers/state.ts";
+import type { AwsLoadBalancerState, SecurityGroupState } from "#clouds/aws/load-balancers/state.ts";
 import { CLIENT_RULE } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
-import { fault, ok } from "#clouds/outcome.ts";
+import { type CloudError, fault, ok } from "#clouds/outcome.ts";
 import {
   ALLOW_NOTHING,
   buildGroup,
@@ -20,13 +23,15 @@ const OWN_TAG = [{ Key: "kubernetes.io/cluster/demo", Value: "owned" }];
 
 type Answers = Readonly<Record<string, (request: Record<string, unknown>) => unknown>>;
 
-/** Answers as the table says, and counts each call; an Error in the table is a fault. */
+/** Answers as the table says, and counts each call; an Error in the table is a fault, by default a lasting one. */
 function account(answers: Answers): { readonly read: Reader; readonly calls: string[] } {
   const calls: string[] = [];
   const read = async (name: string, request: object) => {
     calls.push(name);
     const answer = answers[name]?.(request as Record<string, unknown>) ?? {};
-    return answer instanceof Error ? fault("Denied", answer.message) : ok(answer);
+    if (!(answer instanceof Error)) return ok(answer);
+    const temporary = answer.cause as CloudError | undefined;
+    return temporary === undefined ? fault("Denied", answer.message) : { kind: "fault", fault: temporary };
   };
   return { read: read as unknown as Reader, calls };
 }
@@ -62,7 +67,39 @@ const asked = (...groupIds: readonly string[]) => ({
   isOurs: ({ description }: { description: string | undefined }) => description === CLIENT_RULE,
 });
 
+/** Returns a target's group after the proof. */
+async function proveGroup(proofs: NodeGroupProofs, read: Reader): Promise<SecurityGroupState | undefined> {
+  const answer = await proofs.prove([buildGroup("sg-1")], asked("sg-1"), read);
+  if (answer.kind === "fault") throw new Error(answer.fault.message);
+  return answer.value[0];
+}
+
+const TEMPORARY: readonly CloudError[] = [
+  { code: "Throttled", message: "RequestLimitExceeded" },
+  { code: "Aborted", message: "out of time" },
+  { code: "Unavailable", message: "InternalError", transient: true },
+];
+
 describe("a security group without a tag", () => {
+  test.each(TEMPORARY)("is a fault if a retry may prove it ($code), and is read again", async (cause) => {
+    const proofs = createNodeGroupProofs(() => 0);
+    for (const name of ["ec2:DescribeNetworkInterfaces", "ec2:DescribeInstances"]) {
+      const interfaces = withInterfaces([on("i-1", "sg-1")]);
+      const { read } = account({ ...interfaces, [name]: () => new Error(cause.message, { cause }) });
+      const answer = await proofs.prove([buildGroup("sg-1")], asked("sg-1"), read);
+      expect(answer).toEqual({ kind: "fault", fault: cause });
+    }
+    const { read } = account(withInterfaces([on("i-1", "sg-1")]));
+    expect((await proveGroup(proofs, read))?.isOnNodesAlone).toBe(true);
+  });
+
+  test("that does not matter causes no fault", async () => {
+    const [cause] = TEMPORARY;
+    const { read } = account(withInterfaces(new Error("slow", { cause })));
+    const answer = await createNodeGroupProofs(() => 0).prove([buildGroup("sg-1")], asked(), read);
+    expect(answer).toEqual(ok([buildGroup("sg-1")]));
+  });
+
   test.each<[string, readonly NetworkInterface[] | Error, boolean]>([
     ["that only the cluster's instances have", [on("i-1", "sg-1"), on("i-2", "sg-1", "sg-2")], true],
     ["that an instance without the tag has, too,", [on("i-1", "sg-1"), on("i-db", "sg-1")], false],
@@ -71,7 +108,10 @@ describe("a security group without a tag", () => {
     ["that AWS does not return", new Error("not authorized"), false],
   ])("%s is proven: %s", async (_, interfaces, expected) => {
     const { read } = account(withInterfaces(interfaces));
-    const [marked] = await createNodeGroupProofs(() => 0).prove([buildGroup("sg-1")], asked("sg-1"), read);
+    const marked = await proveGroup(
+      createNodeGroupProofs(() => 0),
+      read,
+    );
     expect(marked?.isOnNodesAlone === true).toBe(expected);
   });
 
@@ -81,7 +121,10 @@ describe("a security group without a tag", () => {
         ...withInterfaces([]),
         "ec2:DescribeNetworkInterfaces": () => answer,
       });
-      const [marked] = await createNodeGroupProofs(() => 0).prove([buildGroup("sg-1")], asked("sg-1"), read);
+      const marked = await proveGroup(
+        createNodeGroupProofs(() => 0),
+        read,
+      );
       expect(marked).toEqual(buildGroup("sg-1"));
       expect(calls.length).toBeLessThanOrEqual(40);
     }
@@ -98,10 +141,10 @@ describe("a security group without a tag", () => {
     expect(proven.calls).toEqual(["ec2:DescribeNetworkInterfaces", "ec2:DescribeInstances"]);
     clock.ms = 60_000;
     const shared = account(withInterfaces([on("i-1", "sg-1"), on("i-db", "sg-1")]));
-    const [now] = await proofs.prove([buildGroup("sg-1")], asked("sg-1"), shared.read);
+    const now = await proveGroup(proofs, shared.read);
     expect(now?.isOnNodesAlone).toBeUndefined();
     clock.ms = 70_000;
-    const [later] = await proofs.prove([buildGroup("sg-1")], asked("sg-1"), proven.read);
+    const later = await proveGroup(proofs, proven.read);
     expect(later?.isOnNodesAlone).toBe(true);
   });
 });
