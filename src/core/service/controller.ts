@@ -14,19 +14,9 @@ import { change, planEach, skip, toReference } from "#core/decisions.ts";
 import { applyOperations } from "#core/json-patch.ts";
 import { SERVICES } from "#core/resources/resource.ts";
 import { countHolders } from "#core/service/creation-order.ts";
-import {
-  decideAfterRejection,
-  decideService,
-  type Rejection,
-  type ServiceFacts,
-} from "#core/service/decide.ts";
+import { decideAfterRejection, decideService, type ServiceFacts } from "#core/service/decide.ts";
 import { hasLostTargets, isLosingLastTarget } from "#core/service/empty-targets.ts";
-import {
-  buildWarning,
-  describeIssue,
-  rejectWithIssue,
-  retryUnanswered,
-} from "#core/service/issue-decisions.ts";
+import { buildWarning, describeIssue, readRejection } from "#core/service/issue-decisions.ts";
 import {
   LOAD_BALANCERS_KEY,
   measureReservation,
@@ -188,27 +178,6 @@ function decideRejected(
   if (rollback !== undefined) return rollback;
   if (!isObserved || answer.rejected !== undefined) return retry;
   return decideAfterRejection(service, rejection, buildFacts(answer, model, context)) ?? retry;
-}
-
-/**
- * Returns what a rejected action means. Undefined if the object is read and observed again. Temporary failures
- * are retried soon; the others last until a person fixes something.
- */
-function readRejection(
-  service: Service,
-  { action, answer }: RejectedAction,
-  model: LoadBalancerModel | undefined,
-  now: Date,
-): Rejection | undefined {
-  const { kind, reason, message } = answer;
-  // Whatever error code the cloud uses: a throttled request, or one that we aborted, is a temporary failure.
-  const isTemporary = kind === "error" && (answer.code === "Throttled" || answer.code === "Aborted");
-  const named = isTemporary ? undefined : model?.toIssue?.(action, { kind, reason }, service);
-  if (named === undefined && kind === "conflict") return undefined;
-  if (named === undefined && kind === "error" && answer.code !== "Invalid")
-    return { action, retry: retryUnanswered(service, answer, now), isLasting: answer.code === "Denied" };
-  const issue = { detail: message, ...(named ?? { code: "LoadBalancerRefused" }) };
-  return { action, issue, retry: rejectWithIssue(service, issue, now), isLasting: true };
 }
 
 /** The facts of a decision on the observation, updated with the results of our own actions. */

@@ -9,7 +9,7 @@ import { checkDeletionVisibility } from "#core/service/deletion-visibility.ts";
 import { isLosingLastTarget, keepLastTarget, keepListedTargets } from "#core/service/empty-targets.ts";
 import { ensureLoadBalancer, finishService } from "#core/service/ensure.ts";
 import { type FollowingFacts, followNodes } from "#core/service/follow-nodes.ts";
-import { type Retry, rejectWithIssue, retryUnanswered } from "#core/service/issue-decisions.ts";
+import { type Rejection, rejectWithIssue, retryUnanswered } from "#core/service/issue-decisions.ts";
 import { IN_PROGRESS, LIMIT_REACHED, SERVICES_UNKNOWN } from "#core/service/issues.ts";
 import {
   LISTENERS_KEY,
@@ -17,7 +17,7 @@ import {
   measureReservation,
   type ReachedLimit,
 } from "#core/service/load-balancer-quota.ts";
-import type { Issue, LoadBalancerAction } from "#core/service/model.ts";
+import type { Issue } from "#core/service/model.ts";
 import { getIngress } from "#core/service/needs-work.ts";
 import {
   type DesiredLoadBalancer,
@@ -171,16 +171,6 @@ function rejectService(
   const afterSeconds = Math.min(rejected.afterSeconds, dueInSeconds ?? rejected.afterSeconds);
   const rejection = { ...rejected, afterSeconds };
   return desired === undefined ? rejection : followNodes(service, { desired, rejection }, facts);
-}
-
-/** What the cloud's rejection of an action means for a Service. */
-export interface Rejection {
-  readonly action: LoadBalancerAction;
-  /** The problem to fix; undefined if the cloud's answer names none. */
-  readonly issue?: Issue;
-  readonly retry: Retry;
-  /** The rejection lasts until a person fixes something. */
-  readonly isLasting: boolean;
 }
 
 /**

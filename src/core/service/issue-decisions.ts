@@ -1,11 +1,12 @@
 import type { CapabilityErrorCode } from "#core/capability.ts";
 import { buildClusterEvent } from "#core/cluster-events.ts";
+import type { RejectedAction } from "#core/controller.ts";
 import type { Change, ClusterEvent, Decision } from "#core/decision.ts";
 import { retry, toReference } from "#core/decisions.ts";
 import type { Reason } from "#core/reason.ts";
 import { SERVICES } from "#core/resources/resource.ts";
 import { IN_PROGRESS, toIssueCode } from "#core/service/issues.ts";
-import type { Issue } from "#core/service/model.ts";
+import type { Issue, LoadBalancerAction, LoadBalancerModel } from "#core/service/model.ts";
 import { isLoadBalancerService } from "#core/service/needs-work.ts";
 import type { DesiredLoadBalancer } from "#core/service/phase.ts";
 import type { Service } from "#core/service/service.ts";
@@ -164,4 +165,35 @@ function countSecondsPending(service: Service, now: Date, unknown = 0): number {
 /** Returns an issue as the reason of a decision. */
 export function toReason(issue: Issue): Reason {
   return { code: issue.code, message: describeIssue(issue) };
+}
+
+/** What the cloud's rejection of an action means for a Service. */
+export interface Rejection {
+  readonly action: LoadBalancerAction;
+  /** The problem to fix; undefined if the cloud's answer names none. */
+  readonly issue?: Issue;
+  readonly retry: Retry;
+  /** The rejection lasts until a person fixes something. */
+  readonly isLasting: boolean;
+}
+
+/**
+ * Returns what a rejected action means. Undefined if the object is read and observed again. Temporary failures
+ * are retried soon; the others last until a person fixes something.
+ */
+export function readRejection(
+  service: Service,
+  { action, answer }: RejectedAction,
+  model: LoadBalancerModel | undefined,
+  now: Date,
+): Rejection | undefined {
+  const { kind, reason, message } = answer;
+  // Whatever error code the cloud uses: a throttled request, or one that we aborted, is a temporary failure.
+  const isTemporary = kind === "error" && (answer.code === "Throttled" || answer.code === "Aborted");
+  const named = isTemporary ? undefined : model?.toIssue?.(action, { kind, reason }, service);
+  if (named === undefined && kind === "conflict") return undefined;
+  if (named === undefined && kind === "error" && answer.code !== "Invalid")
+    return { action, retry: retryUnanswered(service, answer, now), isLasting: answer.code === "Denied" };
+  const issue = { detail: message, ...(named ?? { code: "LoadBalancerRefused" }) };
+  return { action, issue, retry: rejectWithIssue(service, issue, now), isLasting: true };
 }

@@ -1,4 +1,3 @@
-import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import {
   planAttributeChanges,
   planServiceTags,
@@ -23,7 +22,7 @@ import {
   planSecurityGroupRemoval,
 } from "#clouds/aws/load-balancers/network/groups.ts";
 import { planListeners } from "#clouds/aws/load-balancers/network/listeners.ts";
-import { planRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
+import { checkSourceRanges, planRules } from "#clouds/aws/load-balancers/network/node-rules.ts";
 import { IPV4 } from "#clouds/aws/load-balancers/network/ports.ts";
 import { type Placement, placeBalancer } from "#clouds/aws/load-balancers/network/subnets.ts";
 import {
@@ -252,28 +251,6 @@ function settle({
       ...(rules.kind === "refused" ? [] : (rules.value ?? [])),
     ],
   };
-}
-
-/**
- * Returns a warning if source ranges have no effect. They need targets that see clients' addresses, or a load
- * balancer with security groups. AWS attaches none to a load balancer that was created without them.
- */
-function checkSourceRanges(context: NetworkContext): readonly Issue[] {
-  const { families, sourceRanges, targetGroupAttributes } = context.desired;
-  const hidesClientIp = targetGroupAttributes["preserve_client_ip.enabled"] === "false";
-  const allClients = families.loadBalancer === "dualstack" ? ["0.0.0.0/0", "::/0"] : ["0.0.0.0/0"];
-  const allowsAllClients =
-    sourceRanges === undefined || allClients.every((each) => sourceRanges.includes(each));
-  if (!hidesClientIp || allowsAllClients || hasFrontendGroups(context)) return [];
-  return [
-    {
-      code: "InvalidAnnotation",
-      field: formatAnnotationName("target-group-attributes"),
-      value: "preserve_client_ip.enabled=false",
-      allowed:
-        "preserve_client_ip.enabled=true if source ranges are limited (otherwise all clients have access)",
-    },
-  ];
 }
 
 /**

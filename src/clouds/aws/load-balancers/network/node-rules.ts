@@ -1,8 +1,13 @@
+import { formatAnnotationName } from "#clouds/aws/load-balancers/annotations/read-annotations.ts";
 import { getIdentity } from "#clouds/aws/load-balancers/configuration.ts";
 import type { LoadBalancerContext } from "#clouds/aws/load-balancers/context.ts";
 import type { NetworkContext } from "#clouds/aws/load-balancers/network/context.ts";
 import type { NetworkDesiredState } from "#clouds/aws/load-balancers/network/desired-state.ts";
-import { buildPathMtuOpenings, listTransports } from "#clouds/aws/load-balancers/network/groups.ts";
+import {
+  buildPathMtuOpenings,
+  hasFrontendGroups,
+  listTransports,
+} from "#clouds/aws/load-balancers/network/groups.ts";
 import { KUBE_PROXY } from "#clouds/aws/load-balancers/network/health-check.ts";
 import { type Families, listAllClients } from "#clouds/aws/load-balancers/network/ports.ts";
 import {
@@ -205,4 +210,26 @@ function listHealthCheckPorts({ ports, healthCheck }: NetworkDesiredState): Read
 function listSubnetCidrs({ subnet }: SubnetState, family: Families["targets"]): readonly string[] {
   if (family === "ipv4") return subnet.CidrBlock === undefined ? [] : [subnet.CidrBlock];
   return (subnet.Ipv6CidrBlockAssociationSet ?? []).flatMap(({ Ipv6CidrBlock }) => Ipv6CidrBlock ?? []);
+}
+
+/**
+ * Returns a warning if source ranges have no effect. They need targets that see clients' addresses, or a load
+ * balancer with security groups. AWS attaches none to a load balancer that was created without them.
+ */
+export function checkSourceRanges(context: NetworkContext): readonly Issue[] {
+  const { families, sourceRanges, targetGroupAttributes } = context.desired;
+  const hidesClientIp = targetGroupAttributes["preserve_client_ip.enabled"] === "false";
+  const allClients = families.loadBalancer === "dualstack" ? ["0.0.0.0/0", "::/0"] : ["0.0.0.0/0"];
+  const allowsAllClients =
+    sourceRanges === undefined || allClients.every((each) => sourceRanges.includes(each));
+  if (!hidesClientIp || allowsAllClients || hasFrontendGroups(context)) return [];
+  return [
+    {
+      code: "InvalidAnnotation",
+      field: formatAnnotationName("target-group-attributes"),
+      value: "preserve_client_ip.enabled=false",
+      allowed:
+        "preserve_client_ip.enabled=true if source ranges are limited (otherwise all clients have access)",
+    },
+  ];
 }
