@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text as readText } from "node:stream/consumers";
 import { CreateTagsCommand } from "@aws-sdk/client-ec2";
 import { GetParameterCommand, PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
@@ -132,12 +133,15 @@ describeWithPart("moto", "a cluster on AWS", (program) => {
 
   test("of nodes alone is removed if load balancers may not be listed, and this is reported", async () => {
     const port = await findFreePort();
-    const denial =
-      "<ErrorResponse><Error><Code>AccessDenied</Code><Message>not authorized</Message></Error></ErrorResponse>";
-    const denying = createServer((_, response) => response.writeHead(403).end(denial)).listen(
-      port,
-      "127.0.0.1",
-    );
+    const buildDenial = (code: string) =>
+      `<Error><Code>${code}</Code><Message>not authorized</Message></Error>`;
+    const denying = createServer(async (request, response) => {
+      const isEc2 = new URLSearchParams(await readText(request)).get("Version") === "2016-11-15";
+      const denial = isEc2
+        ? `<Response><Errors>${buildDenial("UnauthorizedOperation")}</Errors></Response>`
+        : `<ErrorResponse>${buildDenial("AccessDenied")}</ErrorResponse>`;
+      response.writeHead(403).end(denial);
+    }).listen(port, "127.0.0.1");
     try {
       const nowhere = Object.fromEntries(
         ["ELASTIC_LOAD_BALANCING", "ELASTIC_LOAD_BALANCING_V2"].map((service) => [

@@ -2,12 +2,14 @@ import { readFile } from "node:fs/promises";
 import { expect, test, vi } from "vitest";
 import { CLOUD_PROVIDERS, loadCloud } from "#clouds/providers.ts";
 import { buildConfig } from "#test/clouds/aws/ec2-world.ts";
-import { buildErrorAnswer, openGate } from "#test/clouds/aws/gate.ts";
+import { openGate } from "#test/clouds/aws/gate.ts";
 import { buildCall, buildNode } from "#test/clouds/builders.ts";
 
 test("aws is loaded, and names its session after the cluster", async () => {
   const gate = await openGate();
-  gate.answer(buildErrorAnswer(403, "AccessDenied"));
+  const denial =
+    "<ErrorResponse><Error><Code>AccessDenied</Code><Message>no</Message></Error></ErrorResponse>";
+  gate.answer({ status: 403, body: denial });
   vi.stubEnv("AWS_ENDPOINT_URL_STS", gate.url);
   vi.stubEnv("AWS_ACCESS_KEY_ID", "test");
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", "test");

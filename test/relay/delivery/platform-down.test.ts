@@ -3,6 +3,7 @@ import type { Event } from "#core/event.ts";
 import type { Invoker } from "#platforms/invoker.ts";
 import { createLambdaInvoker } from "#platforms/lambda/invoker.ts";
 import { type Relay, startRelay } from "#relay/relay.ts";
+import { expectViolations } from "#test/aws-models/aws-calls.ts";
 import { type FunctionUnderTest, startFunction } from "#test/functions/function-under-test.ts";
 import {
   createUnknownHostEndpoint,
@@ -64,6 +65,8 @@ beforeAll(async () => {
   const openMs = Math.max(...runs.map(({ atMs }) => atMs[0] ?? 0));
   while (performance.now() - openMs < WINDOW_MS) await pause(50);
   for (const each of runs) asked.set(each.given, await each.end());
+  // A gateway's answers have no code of Lambda's.
+  expectViolations("lambda:Invoke answer  protocol");
 });
 afterAll(() => world?.close());
 

@@ -6,7 +6,10 @@ export const TOPOLOGY: Mends = {
   byOperation: {
     "ec2:DescribeInstanceTopology": async () => ({
       status: 200,
-      body: createElement("DescribeInstanceTopologyResponse", [createElement("instanceSet", [])]),
+      body: {
+        ...createElement("DescribeInstanceTopologyResponse", [createElement("instanceSet", [])]),
+        attributes: ' xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"',
+      },
     }),
   },
 };
