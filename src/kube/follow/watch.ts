@@ -83,8 +83,12 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
       const failure = await list();
       if (failure === undefined) continue;
       listFailures += 1;
-      await backOff(failure, listFailures);
-      continue;
+      // A periodic list looks for what a working watch has missed. While the server cannot list, the watch goes on.
+      if (cause !== "periodic" || version === undefined || isUnproven) {
+        await backOff(failure, listFailures);
+        continue;
+      }
+      listDueMs = clock.now() + noteFailure(failure, listFailures);
     }
     if (isUnproven) await prove(version);
     else await follow(version);
@@ -278,7 +282,11 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
   }
 
   async function backOff(failure: RequestFailure, failures: number): Promise<void> {
-    if (signal.aborted) return;
+    if (!signal.aborted) await pause(clock, noteFailure(failure, failures), signal);
+  }
+
+  /** Notes a failure, and returns the milliseconds until the next try. */
+  function noteFailure(failure: RequestFailure, failures: number): number {
     const { code, message, limit } = failure;
     if (limit !== undefined) limits.meet(limit, message);
     const limitMs = failure.isWithheld === true ? options.maxWithheldMs : undefined;
@@ -288,7 +296,7 @@ export async function watchResource<T>(options: WatchOptions<T>): Promise<void> 
       ...(limit === undefined ? {} : { limit }),
       ...(failure.isWithheld === true ? { isWithheld: true as const } : {}),
     });
-    await pause(clock, delayMs, signal);
+    return delayMs;
   }
 
   function delay(exponent: number, limitMs = BACK_OFF.limitMs): number {

@@ -394,6 +394,31 @@ describe("a watch that cannot be trusted", () => {
     expect(listsOf(notes)).toEqual(["start", "ahead"]);
   });
 
+  test("goes on while the server refuses the periodic list, and is checked once it lists again", async () => {
+    const { api, clock, told, notes } = await follow(undefined, () => 0.5);
+    const tooMany = buildStatus(429, "TooManyRequests", "busy");
+    const { send } = api;
+    let isListed = false;
+    api.send = (request) =>
+      isListed || request.path.includes("watch=1") ? send(request) : Promise.resolve(tooMany);
+    for (let minute = 0; minute < 30; minute += 1) {
+      await clock.advance(60_000);
+      if (minute % 4 === 3) api.endWatches();
+      else api.bookmark();
+    }
+    expect(failuresOf(notes)).toContain("Throttled");
+    api.put("n1");
+    await clock.advance(0);
+    expect(told).toEqual([expect.stringContaining("applied n1")]);
+    isListed = true;
+    for (let minute = 0; minute < 6; minute += 1) {
+      await clock.advance(60_000);
+      if (minute === 3) api.endWatches();
+      else api.bookmark();
+    }
+    expect(listsOf(notes)).toEqual(["start", "periodic"]);
+  });
+
   test("is checked by a list at least every 15 minutes, whatever it reports", async () => {
     for (const random of [0, 0.999]) {
       const { api, clock, notes } = await follow(
