@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { open, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -11,6 +11,7 @@ import {
   parseClustersFile,
   parseEntryDocument,
 } from "#config/clusters-file.ts";
+import { type FileLock, lockFile } from "#config/file-lock.ts";
 import { readClustersText } from "#config/read-clusters-file.ts";
 
 /** The edited text of a clusters file, or why a person must edit it. */
@@ -108,13 +109,28 @@ export function withCluster(before: string, file: string, entry: object): EditRe
  */
 export async function replaceClustersFile(
   file: string,
+  edit: Extract<EditResult, { readonly kind: "edited" }>,
+): Promise<void> {
+  const held = await lockFile(await realpath(file));
+  if (held === undefined)
+    throw new Error(`${file} is being changed by another process; try again, or remove its .lock file`);
+  try {
+    await replaceLocked(file, edit, held);
+  } finally {
+    await held.unlock();
+  }
+}
+
+async function replaceLocked(
+  file: string,
   { before, after }: Extract<EditResult, { readonly kind: "edited" }>,
+  held: FileLock,
 ): Promise<void> {
   const target = await realpath(file);
-  const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.tmp`);
+  const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.tmp`);
   const { mode, uid, gid } = await stat(target);
-  const handle = await open(temporary, "wx", mode & 0o777);
   try {
+    const handle = await open(temporary, "wx", mode & 0o777);
     try {
       await handle.chmod(mode & 0o777);
       const own = await handle.stat();
@@ -124,7 +140,7 @@ export async function replaceClustersFile(
     } finally {
       await handle.close();
     }
-    if (hashText(await readClustersText(file)) !== hashText(before))
+    if (hashText(await readClustersText(file)) !== hashText(before) || !(await held.isHeld()))
       throw new Error(`${file} has changed since it was read; nothing was written, so start again`);
     await rename(temporary, target);
   } catch (error) {

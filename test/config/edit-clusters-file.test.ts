@@ -130,6 +130,15 @@ describe("the file", () => {
     expect((await readdir(folder)).toSorted()).toEqual(["clusters.yaml", "link.yaml"]);
   });
 
+  test("is replaced by one of several edits at a time: the others are rejected", async () => {
+    for (let trial = 0; trial < 20; trial += 1) {
+      await writeFile(file, FILE);
+      const results = await Promise.allSettled([1, 2, 3].map(() => replaceClustersFile(file, change)));
+      expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+      expect(await readFile(file, "utf8")).toBe(change.after);
+    }
+  });
+
   test("that someone else has changed meanwhile stays unchanged", async () => {
     await writeFile(file, `${FILE}# changed\n`);
     await expect(replaceClustersFile(file, change)).rejects.toThrow("has changed since it was read");

@@ -1,7 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { open, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, parse } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { isFile } from "#config/clusters-file.ts";
+import { type FileLock, lockFile } from "#config/file-lock.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import { parseSsmPath } from "#config/registry/ssm/ssm-registry.ts";
 import { type ChangeParameters, createSsmSwitch } from "#config/switch/ssm.ts";
@@ -46,11 +47,6 @@ function createUnreadableSwitch(reference: string): StopSwitch {
 
 const MAX_BYTES = 2 * 1024 * 1024;
 
-/** A writer locks the file briefly; an older lock was left behind. */
-const LOCK_MS = 5_000;
-
-const LOCK_POLL_MS = 20;
-
 /**
  * Creates a stop switch from a JSON file. If the file is missing, nothing is stopped; if its folder is
  * missing, the state is unknown.
@@ -70,25 +66,25 @@ export function createFileSwitch(file: string): StopSwitch {
     name: file,
     read,
     async change(change, signal) {
-      const unlock = await lock(file, signal);
+      const held = await lock(file, signal);
       try {
         const edited = await editStops(change, read);
-        if (edited !== undefined) await replace(file, formatStops(edited));
+        if (edited !== undefined) await replace(file, formatStops(edited), held);
       } catch (error) {
         if (error instanceof StopSwitchError) throw error;
         throw new StopSwitchError("NotWritten", file, `cannot be written (${getSystemCode(error)})`, {
           cause: error,
         });
       } finally {
-        await unlock();
+        await held.unlock();
       }
     },
   };
 }
 
 /** Replaces the file atomically, so that a reader sees the old or the new content. */
-async function replace(file: string, text: string): Promise<void> {
-  const temporary = join(dirname(file), `.${basename(file)}.${process.pid}.tmp`);
+async function replace(file: string, text: string, held: FileLock): Promise<void> {
+  const temporary = join(dirname(file), `.${basename(file)}.${randomUUID()}.tmp`);
   try {
     const handle = await open(temporary, "w", 0o644);
     try {
@@ -97,6 +93,8 @@ async function replace(file: string, text: string): Promise<void> {
     } finally {
       await handle.close();
     }
+    if (!(await held.isHeld()))
+      throw new StopSwitchError("Contended", file, "was changed by another process meanwhile; try again");
     await rename(temporary, file);
   } catch (error) {
     await rm(temporary, { force: true });
@@ -104,31 +102,15 @@ async function replace(file: string, text: string): Promise<void> {
   }
 }
 
-async function lock(file: string, signal: AbortSignal): Promise<() => Promise<void>> {
-  const path = `${file}.lock`;
-  const untilMs = performance.now() + 2 * LOCK_MS;
-  for (;;) {
-    try {
-      await (await open(path, "wx", 0o600)).close();
-      return () => rm(path, { force: true });
-    } catch (error) {
-      if (getSystemCode(error) !== "EEXIST")
-        throw new StopSwitchError("NotWritten", file, `cannot be written (${getSystemCode(error)})`, {
-          cause: error,
-        });
-    }
-    if (signal.aborted || performance.now() > untilMs)
-      throw new StopSwitchError(
-        "Contended",
-        file,
-        `is being changed by another process; try again, or remove ${path}`,
-      );
-    const age = await stat(path)
-      .then(({ mtimeMs }) => Date.now() - mtimeMs)
-      .catch(() => 0);
-    if (age > LOCK_MS) await rm(path, { force: true });
-    else await delay(LOCK_POLL_MS);
-  }
+async function lock(file: string, signal: AbortSignal): Promise<FileLock> {
+  const held = await lockFile(file, signal).catch((error) => {
+    throw new StopSwitchError("NotWritten", file, `cannot be written (${getSystemCode(error)})`, {
+      cause: error,
+    });
+  });
+  if (held !== undefined) return held;
+  const message = `is being changed by another process; try again, or remove ${file}.lock`;
+  throw new StopSwitchError("Contended", file, message);
 }
 
 function isFolder(path: string): Promise<boolean> {

@@ -43,6 +43,24 @@ describe("a file that is being changed", () => {
     expect(await readdir(folder)).toEqual(["stop.json"]);
   });
 
+  test("keeps every confirmed stop of writers that find a killed one's lock at the same time", async () => {
+    for (let trial = 0; trial < 30; trial += 1) {
+      const file = join(folder, `stop-${trial}.json`);
+      await writeFile(`${file}.lock`, "");
+      const minuteAgo = new Date(Date.now() - 60_000);
+      await utimes(`${file}.lock`, minuteAgo, minuteAgo);
+      const clusters = ["a", "b", "c", "d"];
+      const changes = clusters.map((cluster) =>
+        createFileSwitch(file).change({ kind: "stop", entry: { what: "writes", cluster } }, signal),
+      );
+      const results = await Promise.allSettled(changes);
+      const confirmed = clusters.filter((_, index) => results[index]?.status === "fulfilled");
+      const stopped = (await createFileSwitch(file).read(signal)).map(({ cluster }) => cluster);
+      expect(stopped).toEqual(expect.arrayContaining(confirmed));
+      expect(confirmed.length).toBeGreaterThan(0);
+    }
+  });
+
   test("stays unchanged while another writer holds the lock", async () => {
     const file = join(folder, "stop.json");
     await writeFile(`${file}.lock`, "");
