@@ -8,6 +8,7 @@ import { watchResource } from "#kube/follow/watch.ts";
 import {
   createReplicaLeaseClient,
   parseReplicaLease,
+  REQUEST_TIMEOUT_MS,
   type ReplicaLease,
 } from "#relay/sharding/member-lease.ts";
 import type { Membership, MembershipNote } from "#relay/sharding/membership.ts";
@@ -159,8 +160,10 @@ export function joinByLease(options: LeaseMembershipOptions): Membership {
     if (left === undefined || signal.aborted) return;
     const path = formatObjectPath(LEASES, { namespace, name: left.name });
     const body = { preconditions: { resourceVersion: left.version } };
-    // A failed deletion is retried later.
-    await transport.send({ method: "DELETE", path, body, signal }).catch(() => undefined);
+    const request = { method: "DELETE", path, body, signal, timeoutMs: REQUEST_TIMEOUT_MS } as const;
+    const answer = await transport.send(request).catch(() => undefined);
+    // It is deleted, was gone before, or is renewed again, which the watch shows. Other failures are retried later.
+    if (answer !== undefined && [200, 404, 409].includes(answer.status)) live.left(left.name);
   }
 
   async function wait(): Promise<void> {

@@ -33,7 +33,7 @@ export interface ReplicaLeaseClientOptions {
 }
 
 /** Other replicas declare a silent replica gone after a few seconds, so a request must be shorter. */
-const REQUEST_TIMEOUT_MS = 2_000;
+export const REQUEST_TIMEOUT_MS = 2_000;
 
 /**
  * Maximum number of attempts to delete the Lease. An abandoned renewal may still arrive between the read and
