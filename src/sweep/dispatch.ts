@@ -108,8 +108,8 @@ async function sweepAll(
 }
 
 /** Rotates the order each minute, so that a time limit does not always affect the same cluster. */
-function rotateClusters<T>(items: readonly T[], minute: number): readonly T[] {
-  const first = items.length === 0 ? 0 : (minute * 7) % items.length;
+export function rotateClusters<T>(items: readonly T[], minute: number): readonly T[] {
+  const first = items.length === 0 ? 0 : minute % items.length;
   return [...items.slice(first), ...items.slice(0, first)];
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { rotateClusters } from "#sweep/dispatch.ts";
 import { isAuditTurn, isRefreshTurn, toMinute } from "#sweep/select.ts";
 
 const NAMES = Array.from({ length: 1_000 }, (_, index) => `tenant-${index}`);
@@ -31,3 +32,9 @@ test.each([
     }
   },
 );
+
+test.each([1, 7, 14, 25])("each of %i clusters is the first one in turn", (count) => {
+  const names = NAMES.slice(0, count);
+  const first = names.map((_, minute) => rotateClusters(names, START + minute)[0]);
+  expect(new Set(first).size).toBe(count);
+});

@@ -235,7 +235,9 @@ export function createRenewal(options: RenewalOptions): Renewal {
     after(refused) {
       // Another request with the same credentials was rejected and has already renewed them.
       if (refused !== current) return header;
-      if (now() - renewedAt < RENEW_INTERVAL_MS) return undefined;
+      const elapsedMs = now() - renewedAt;
+      // A clock that was set back must not hold renewals back.
+      if (elapsedMs >= 0 && elapsedMs < RENEW_INTERVAL_MS) return undefined;
       current += 1;
       renewedAt = now();
       header = Promise.resolve(authorization?.(closing, { fresh: true }));
