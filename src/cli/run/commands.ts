@@ -11,10 +11,8 @@ export function addRunCommands(program: Command, mainURL: string): void {
     .action(async (flags, command: Command) => {
       outliveHangups();
       keepHeapSmall();
-      const { readRunSettings } = await import("#cli/run/run-settings.ts");
-      const settings = await readRunSettings({ ...flags, given: listGivenFlags(command) }, process.env);
-      const { run } = await import("#cli/run/run.ts");
-      await run(settings, mainURL);
+      const { readRunSettings, run } = await import("#cli/run/run.ts");
+      await run(await readRunSettings({ ...flags, given: listGivenFlags(command) }, process.env), mainURL);
     });
 
   addServingFlags(program.command("relay"), addFunctionFlags)

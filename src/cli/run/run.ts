@@ -2,13 +2,20 @@ import * as z from "zod";
 import { connectFunction } from "#cli/clusters/connect-identity.ts";
 import { connectExplained } from "#cli/clusters/explain-refusal.ts";
 import { ConfigurationError } from "#cli/configuration-error.ts";
-import { openFleetBrake } from "#cli/deletion/fleet-record.ts";
+import { openFleetBrake, readFleetBrake, refuseOneThread } from "#cli/deletion/fleet-record.ts";
 import { followSwitch, stopOfAll } from "#cli/deletion/stop-switch.ts";
 import { type OpenedClusters, openClusters, prepareClustersInThread } from "#cli/relay/opened-clusters.ts";
-import type { ClusterFollowSettings, ProcessSettings } from "#cli/relay/process-settings.ts";
+import {
+  type ClusterFollowSettings,
+  type ProcessFlags,
+  type ProcessSettings,
+  readFollowedSettings,
+} from "#cli/relay/process-settings.ts";
 import { runRelayInWorkers } from "#cli/relay/relay-in-workers.ts";
-import { RUN_WORKER } from "#cli/relay/relay-worker-data.ts";
+import { RUN_WORKER, readWorkers } from "#cli/relay/relay-worker-data.ts";
 import { log, serve } from "#cli/relay/serve.ts";
+import { readServingSettings } from "#cli/relay/serving-settings.ts";
+import { readSharding } from "#cli/relay/sharding.ts";
 import {
   logConfigurationWarnings,
   logFlagsWin,
@@ -19,7 +26,10 @@ import { startTracing } from "#cli/relay/start-tracing.ts";
 import { createInProcessFunctions } from "#cli/run/in-process-functions.ts";
 import { createRunParts } from "#cli/run/run-parts.ts";
 import { sweepEveryMinute } from "#cli/run/sweep-every-minute.ts";
+import { selectClusterSource } from "#cli/settings/cluster-settings.ts";
+import { readStockFlags } from "#cli/settings/stock-flags.ts";
 import type { Cloud } from "#clouds/cloud.ts";
+import type { Environment } from "#clouds/provider.ts";
 import { loadCloud } from "#clouds/providers.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
 import { type ConfigurationFault, listFaults } from "#core/config-errors.ts";
@@ -27,6 +37,30 @@ import { getErrorMessage } from "#core/sanitize-text.ts";
 import { createClusterObjects } from "#functions/parts/cluster-objects.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import type { RelayMetrics } from "#relay/report/metrics.ts";
+
+/** Reads the settings of `run`; throws `ConfigurationError`, or leaves faults to the registry's opening. */
+export async function readRunSettings(
+  flags: ProcessFlags,
+  environment: Environment,
+): Promise<ProcessSettings> {
+  const faults: ConfigurationFault[] = [];
+  const serving = readServingSettings(flags, faults);
+  const stockFlags = readStockFlags(flags, faults);
+  const workersFor = readWorkers(flags.workers, faults);
+  const source = selectClusterSource(flags.clustersFile, flags.given, environment, faults);
+  const fleetBrake = readFleetBrake(flags.fleetBrake, environment, faults);
+  const join = await readSharding(flags, environment, faults);
+  if (source.kind === "file" && flags.functionKubeconfig !== undefined) faults.push(FUNCTION_KUBECONFIG);
+  if (source.kind === "file" && workersFor !== undefined) refuseOneThread(fleetBrake, faults);
+  const followed = await readFollowedSettings(source, flags, join, environment, faults);
+  return { serving, stockFlags, fleetBrake, workersFor, followed };
+}
+
+const FUNCTION_KUBECONFIG: ConfigurationFault = {
+  name: "--function-kubeconfig",
+  message:
+    "describes one cluster, and cannot be combined with a clusters file: set signIn.NAME of each entry",
+};
 
 /** Runs relay and functions in this process until a signal ends it; worker threads start with `program`. */
 export async function run(settings: ProcessSettings, program: string): Promise<void> {
