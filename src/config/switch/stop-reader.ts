@@ -31,6 +31,8 @@ const MAX_KEPT = 1_000;
 interface CachedStops {
   readonly read: StopsRead;
   readonly atMs: number;
+  /** The number of the read: the clock may be set back between two reads. */
+  readonly number: number;
   /** Consecutive failed reads. */
   readonly failures: number;
 }
@@ -38,6 +40,7 @@ interface CachedStops {
 interface PendingRead {
   readonly read: Promise<void>;
   readonly startedMs: number;
+  readonly number: number;
 }
 
 /** The key of a read for all clusters; no cluster has an empty name. */
@@ -53,12 +56,13 @@ export function createStopReader(options: StopReaderOptions): (cluster: string) 
   const reading = new Map<string, PendingRead>();
   /** Whether the switch has more stops than one request returns. */
   let isLong = false;
+  let reads = 0;
 
   /** Returns the newest read that covers a cluster. */
   function latestOf(cluster: string): CachedStops | undefined {
     const [all, own] = [kept.get(ALL), kept.get(cluster)];
     if (all === undefined || own === undefined) return own ?? all;
-    return own.atMs > all.atMs ? own : all;
+    return own.number > all.number ? own : all;
   }
 
   function readNow(cluster: string, startedMs: number): Promise<void> {
@@ -66,7 +70,9 @@ export function createStopReader(options: StopReaderOptions): (cluster: string) 
     const key = isLong ? cluster : ALL;
     const underWay = reading.get(key);
     // A read that an earlier invocation left frozen may return an old state.
-    if (underWay !== undefined && startedMs - underWay.startedMs < timeoutMs) return underWay.read;
+    if (underWay !== undefined && isWithin(startedMs - underWay.startedMs, timeoutMs)) return underWay.read;
+    reads += 1;
+    const number = reads;
     const before = latestOf(cluster);
     const known = before?.read ?? NOTHING;
     const signal = AbortSignal.timeout(timeoutMs);
@@ -75,22 +81,22 @@ export function createStopReader(options: StopReaderOptions): (cluster: string) 
       known: known.stopped,
       signal,
     }).then((next) => {
-      if (reading.get(key)?.startedMs === startedMs) reading.delete(key);
+      if (reading.get(key)?.number === number) reading.delete(key);
       // A later read has already replaced this one.
-      if ((latestOf(cluster)?.atMs ?? startedMs) > startedMs) return;
+      if ((latestOf(cluster)?.number ?? 0) > number) return;
       if ("isAll" in next) isLong = !next.isAll;
       const isOfAll = "isAll" in next ? next.isAll : key === ALL;
       const failures = "isAll" in next ? 0 : (before?.failures ?? 0) + 1;
       const told: StopsRead = "isAll" in next ? { stopped: next.stopped } : next;
       for (const line of stopLines(stopSwitch.name, known, told)) log(isOfAll ? line : { cluster, ...line });
       kept.delete(isOfAll ? ALL : cluster);
-      kept.set(isOfAll ? ALL : cluster, { read: told, atMs: startedMs, failures });
+      kept.set(isOfAll ? ALL : cluster, { read: told, atMs: startedMs, number, failures });
       for (const oldest of kept.keys()) {
         if (kept.size <= MAX_KEPT) break;
         kept.delete(oldest);
       }
     });
-    reading.set(key, { read, startedMs });
+    reading.set(key, { read, startedMs, number });
     return read;
   }
 
@@ -135,3 +141,8 @@ const UNKNOWN: StopsRead = {
   stopped: [],
   unreadable: { code: "Unreadable", message: "what is stopped was not read in time" },
 };
+
+/** Whether a time since a moment is within a limit; a negative one shows that the clock was set back. */
+function isWithin(elapsedMs: number, limitMs: number): boolean {
+  return elapsedMs >= 0 && elapsedMs < limitMs;
+}

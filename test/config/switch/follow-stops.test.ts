@@ -210,6 +210,20 @@ describe("a reader of a switch before a deletion", () => {
     expect(asked).toEqual(["all"]);
   });
 
+  test("sees a stop after the clock was set back, and then reads once in eight seconds again", async () => {
+    const given = givenSwitch();
+    const { look, wait } = lookAt(given);
+    wait(3_600_000);
+    expect(await look("blue")).toBeUndefined();
+    wait(-3_600_000);
+    given.stopped = [{ what: "writes", cluster: "blue" }];
+    expect(await look("blue")).toBe("writes");
+    const { reads } = given;
+    wait(7_000);
+    expect(await look("blue")).toBe("writes");
+    expect(given.reads).toBe(reads);
+  });
+
   test.each(["broken", "garbage", "silent"] as const)(
     "keeps the last known stops while it is %s",
     async (state) => {
