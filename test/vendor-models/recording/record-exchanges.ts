@@ -36,11 +36,12 @@ function startTap(): Tap {
     const { request, response } = message as { request: IncomingMessage; response: ServerResponse };
     const { file, test } = state;
     followExchange(request, response, (exchange) => {
-      // Tests repeat most of their exchanges; one of each suffices.
-      const hash = createHash("sha256").update(JSON.stringify(exchange)).digest("base64");
+      const line = JSON.stringify({ file, test, ...exchange } satisfies Exchange);
+      // A test repeats most of its exchanges; one of each suffices. Which tests share a worker must not matter.
+      const hash = createHash("sha256").update(line).digest("base64");
       if (written.has(hash)) return;
       written.add(hash);
-      appendFileSync(path, `${JSON.stringify({ file, test, ...exchange } satisfies Exchange)}\n`);
+      appendFileSync(path, `${line}\n`);
     });
   });
   return state;
