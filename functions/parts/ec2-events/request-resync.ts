@@ -12,6 +12,7 @@ import type { Stop } from "#core/stop.ts";
 import { buildBatchEvent } from "#delivery/batch-event.ts";
 import { Ec2EventRejected, isEnding, type StateChange } from "#functions/parts/ec2-events/state-change.ts";
 import type { Log } from "#functions/parts/log-report.ts";
+import { startAtMost } from "#kube/client/semaphore.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { listAll } from "#kube/follow/list.ts";
@@ -82,18 +83,17 @@ export async function requestResync(
   );
   const isForgotten =
     where.kind === "forgotten" || (where.kind === "absent" && detail.state === "terminated");
-  const chosen = isForgotten ? entries.slice(0, MAX_CLUSTERS) : selectOwners(where, entries);
+  const chosen = isForgotten ? entries : selectOwners(where, entries);
   if (chosen.length === 0) return dropped(...describeUnowned(where));
-  const enabled = chosen.filter(({ cluster }) => needsResync(cluster));
+  const enabled = chosen.filter(({ cluster }) => needsResync(cluster)).slice(0, MAX_CLUSTERS);
   const sought = { id, account, isOwners: !isForgotten, getInstanceId: aws.instanceIdOf };
-  const counts: number[] = [];
-  for (let at = 0; at < enabled.length && !signal.aborted; at += AT_ONCE) {
-    const looks = enabled.slice(at, at + AT_ONCE).map(async (entry) => {
-      const found = await nodesOf(entry);
-      return found.length === 0 ? 0 : tell(entry.cluster, found, change, world, signal);
-    });
-    counts.push(...(await Promise.all(looks)));
-  }
+  // A silent API server takes one of the places, and holds up no other cluster.
+  const searches = startAtMost(AT_ONCE, enabled, async (entry): Promise<number[]> => {
+    if (signal.aborted) return [];
+    const found = await nodesOf(entry);
+    return [found.length === 0 ? 0 : await tell(entry.cluster, found, change, world, signal)];
+  });
+  const counts = (await Promise.all(searches)).flat();
   const nodes = counts.reduce((sum, count) => sum + count, 0);
   if (nodes === 0) {
     const { because } = dropped(
