@@ -26,7 +26,10 @@ async function clearAway(
     },
   };
   const labels = { [REPLICA_LABEL]: "relay" };
-  const lease = { metadata: { name: "killed", labels }, spec: { holderIdentity: "killed_1", renewTime: RENEWED } };
+  const lease = {
+    metadata: { name: "killed", labels },
+    spec: { holderIdentity: "killed_1", renewTime: RENEWED },
+  };
   const body = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", ...lease };
   const { status } = await admin.send({ method: "POST", path: LEASES, body });
   expect(status).toBe(201);
