@@ -183,8 +183,9 @@ export function decideAfterRejection(
   rejection: Rejection | undefined,
   facts: ServiceFacts,
 ): Decision | undefined {
+  if (rejection?.isLasting !== true) return undefined;
   const phase = decidePhase(service, facts.model, facts.context);
-  if (rejection?.isLasting !== true || phase.kind !== "asking") return undefined;
+  if (phase.kind !== "asking") return undefined;
   const { action: rejectedAction, retry } = rejection;
   return followNodes(service, { desired: phase.desired, rejection: retry, rejectedAction }, facts);
 }
