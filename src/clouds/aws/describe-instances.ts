@@ -1,6 +1,6 @@
 import type { Instance as Ec2Instance, Filter } from "@aws-sdk/client-ec2";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
-import type { Outcome } from "#clouds/aws/errors.ts";
+import type { Fault, Outcome } from "#clouds/aws/errors.ts";
 import { type AwsCluster, listClusterTagKeys } from "#clouds/aws/ownership.ts";
 import type { Session } from "#clouds/aws/session.ts";
 import { fault, ok } from "#clouds/outcome.ts";
@@ -87,6 +87,13 @@ export async function describeInstances(
     token = next;
   }
   return ok({ found, unnamed, isWhole: false });
+}
+
+/** Returns why the absence of an instance in a listing proves nothing; undefined if it does. */
+export function findGap({ unnamed, isWhole }: Listing): Fault | undefined {
+  if (isWhole && unnamed === 0) return undefined;
+  const reason = isWhole ? "instances without an id" : `more pages than ${MAX_PAGES}`;
+  return { code: "Unavailable", message: `DescribeInstances: the answer holds ${reason}` };
 }
 
 const PAGE_SIZE = 1000;

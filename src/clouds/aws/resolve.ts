@@ -3,8 +3,8 @@ import {
   countFreeFilterValues,
   describeInstances,
   type FoundInstance,
+  findGap,
   type Listing,
-  MAX_PAGES,
 } from "#clouds/aws/describe-instances.ts";
 import { type Outcome, toErrorAnswer } from "#clouds/aws/errors.ts";
 import { resolveFargate } from "#clouds/aws/fargate.ts";
@@ -168,11 +168,10 @@ export function groupById(
   const replaceMissing = (resolution: Resolution) => ids.map((id) => [id, resolution] as const);
   if (listing.kind === "fault")
     return new Map(replaceMissing({ kind: "answer", answer: toErrorAnswer(listing.fault) }));
-  const { found, unnamed, isWhole } = listing.value;
-  const byId = found.map((each) => [each.id, each] as const);
-  if (unnamed === 0 && isWhole) return new Map(byId);
-  const reason = isWhole ? "instances without an id" : `more pages than ${MAX_PAGES}`;
-  const incomplete = buildErrorResolution("Unavailable", `DescribeInstances: the answer holds ${reason}`);
+  const byId = listing.value.found.map((each) => [each.id, each] as const);
+  const gap = findGap(listing.value);
+  if (gap === undefined) return new Map(byId);
+  const incomplete = buildErrorResolution(gap.code, gap.message);
   return new Map<string, FoundInstance | Resolution>([...replaceMissing(incomplete), ...byId]);
 }
 

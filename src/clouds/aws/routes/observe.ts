@@ -5,8 +5,8 @@ import {
   countFreeFilterValues,
   describeInstances,
   type FoundInstance,
+  findGap,
   isLive,
-  type Listing,
 } from "#clouds/aws/describe-instances.ts";
 import type { Fault, Outcome } from "#clouds/aws/errors.ts";
 import { parseInstanceId } from "#clouds/aws/locate-instance.ts";
@@ -202,13 +202,6 @@ async function findMachines(
     ),
   ]);
   return { get: (id) => found.get(id), getFault: (id) => (found.has(id) ? undefined : faults.get(id)) };
-}
-
-/** Returns why the absence of an instance in a listing proves nothing; undefined if it does. */
-function findGap({ unnamed, isWhole }: Listing): Fault | undefined {
-  if (isWhole && unnamed === 0) return undefined;
-  const message = isWhole ? "EC2 shows an instance without an id" : "EC2 shows more pages than are read";
-  return { code: "Unavailable", message: `DescribeInstances: ${message}` };
 }
 
 /**

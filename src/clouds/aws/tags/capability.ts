@@ -13,8 +13,8 @@ import {
   countFreeFilterValues,
   describeInstances,
   type FoundInstance,
+  findGap,
   isLive,
-  MAX_PAGES,
 } from "#clouds/aws/describe-instances.ts";
 import type { Ec2 } from "#clouds/aws/ec2.ts";
 import type { Outcome } from "#clouds/aws/errors.ts";
@@ -24,7 +24,7 @@ import { type AwsDependencies, createSession, MAX_WAIT_MS, type Session } from "
 import type { ActionResult } from "#clouds/cloud.ts";
 import { createInvocationShares } from "#clouds/invocation-shares.ts";
 import type { ClosableCapability } from "#clouds/lazy-capability.ts";
-import { fault, ok, toFailure } from "#clouds/outcome.ts";
+import { ok, toFailure } from "#clouds/outcome.ts";
 import type { Observation } from "#core/capability.ts";
 import { splitIntoChunks } from "#core/chunks.ts";
 import type { CloudAction } from "#core/decision.ts";
@@ -127,10 +127,8 @@ async function listInstances(
 ): Promise<Outcome<readonly FoundInstance[]>> {
   const listing = await describeInstances(session, filters);
   if (listing.kind === "fault") return listing;
-  const { found, unnamed, isWhole } = listing.value;
-  if (isWhole && unnamed === 0) return ok(found);
-  const reason = isWhole ? "instances without an id" : `more pages than ${MAX_PAGES}`;
-  return fault("Unavailable", `DescribeInstances: the answer holds ${reason}`);
+  const gap = findGap(listing.value);
+  return gap === undefined ? ok(listing.value.found) : { kind: "fault", fault: gap };
 }
 
 function readTags({ instance: { Tags: tags = [] } }: FoundInstance): Tags {
