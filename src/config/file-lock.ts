@@ -10,6 +10,9 @@ export interface FileLock {
   unlock(): Promise<void>;
 }
 
+/** Locks a file; see `lockFile`. */
+export type LockFile = (file: string, signal?: AbortSignal) => Promise<FileLock | undefined>;
+
 /** After this time a lock counts as left behind by a process that was killed. */
 const LOCK_MS = 5_000;
 
@@ -19,7 +22,7 @@ const POLL_MS = 50;
  * Locks a file by a second one beside it, `FILE.lock`. Undefined if others hold the lock for ten seconds, or until
  * the signal fires. Rejects with the system's error if the lock cannot be written.
  */
-export async function lockFile(file: string, signal?: AbortSignal): Promise<FileLock | undefined> {
+export const lockFile: LockFile = async (file, signal) => {
   const path = `${file}.lock`;
   const token = randomUUID();
   const untilMs = performance.now() + 2 * LOCK_MS;
@@ -34,7 +37,7 @@ export async function lockFile(file: string, signal?: AbortSignal): Promise<File
       if (await isHeld()) await rm(path, { force: true });
     },
   };
-}
+};
 
 /** The lock appears with its token, so that others never read it half. */
 async function create(path: string, token: string): Promise<boolean> {

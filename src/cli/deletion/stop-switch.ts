@@ -6,6 +6,7 @@ import {
 } from "#cli/clusters/management-cluster.ts";
 import { logToStandardError } from "#cli/process.ts";
 import type { Environment } from "#clouds/provider.ts";
+import { lockFile } from "#config/file-lock.ts";
 import { changeParameters, type ParameterWriter } from "#config/switch/change-parameters.ts";
 import { createConfigMapSwitch } from "#config/switch/config-map.ts";
 import { followStops, type StopsFollower } from "#config/switch/follow-stops.ts";
@@ -43,7 +44,8 @@ export function findStopSwitchOfFlags(flags: StopSwitchFlags, environment: Envir
 /** Opens a switch, including one in a management cluster; nothing is read yet. */
 export async function openAnySwitch(reference: string, environment: Environment): Promise<StopSwitch> {
   const management = parseManagementReference(reference);
-  if (management === undefined) return openSwitch(reference, changeParameters(openWriter));
+  if (management === undefined)
+    return openSwitch(reference, { parameters: changeParameters(openWriter), lockFile });
   const namespace = management.namespace ?? (await readPodNamespace(management, environment)) ?? NAMESPACE;
   return createConfigMapSwitch({ reference, namespace, connect: () => connectManagement(reference) });
 }

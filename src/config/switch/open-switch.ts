@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { open, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, parse } from "node:path";
 import { isFile } from "#config/clusters-file.ts";
-import { type FileLock, lockFile } from "#config/file-lock.ts";
+import type { FileLock, LockFile } from "#config/file-lock.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import { parseSsmPath } from "#config/registry/ssm/ssm-registry.ts";
 import { type ChangeParameters, createSsmSwitch } from "#config/switch/ssm.ts";
@@ -17,13 +17,21 @@ import {
 import { getSystemCode } from "#kube/client/errors.ts";
 
 /**
- * Opens the switch that `--stop-switch` or STOP_SWITCH names: `ssm:/PATH/`, read-only without `change`, or a
- * file. An invalid reference gives an unreadable switch, so that the error is reported like any other.
+ * What changes of a switch need. The caller brings it: functions, which only read, do not have it in their bundles.
  */
-export function openSwitch(reference: string, change?: ChangeParameters): StopSwitch {
-  if (isFile(reference)) return createFileSwitch(reference);
+export interface SwitchChanges {
+  readonly parameters: ChangeParameters;
+  readonly lockFile: LockFile;
+}
+
+/**
+ * Opens the switch that `--stop-switch` or STOP_SWITCH names: `ssm:/PATH/`, or a file. Without `changes` it is
+ * read-only. An invalid reference gives an unreadable switch, so that the error is reported like any other.
+ */
+export function openSwitch(reference: string, changes?: SwitchChanges): StopSwitch {
+  if (isFile(reference)) return createFileSwitch(reference, changes?.lockFile);
   const path = parseSsmPath(reference);
-  if (path !== undefined) return createSsmSwitch(path, { change });
+  if (path !== undefined) return createSsmSwitch(path, { change: changes?.parameters });
   return createUnreadableSwitch(reference);
 }
 
@@ -51,7 +59,7 @@ const MAX_BYTES = 2 * 1024 * 1024;
  * Creates a stop switch from a JSON file. If the file is missing, nothing is stopped; if its folder is
  * missing, the state is unknown.
  */
-export function createFileSwitch(file: string): StopSwitch {
+export function createFileSwitch(file: string, lockFile?: LockFile): StopSwitch {
   async function read(): Promise<readonly StopEntry[]> {
     try {
       return parseStops(file, await readSmallFile(file, MAX_BYTES));
@@ -66,7 +74,8 @@ export function createFileSwitch(file: string): StopSwitch {
     name: file,
     read,
     async change(change, signal) {
-      const held = await lock(file, signal);
+      if (lockFile === undefined) throw new StopSwitchError("NotWritten", file, "can only be read here");
+      const held = await lock(file, lockFile, signal);
       try {
         const edited = await editStops(change, read);
         if (edited !== undefined) await replace(file, formatStops(edited), held);
@@ -102,7 +111,7 @@ async function replace(file: string, text: string, held: FileLock): Promise<void
   }
 }
 
-async function lock(file: string, signal: AbortSignal): Promise<FileLock> {
+async function lock(file: string, lockFile: LockFile, signal: AbortSignal): Promise<FileLock> {
   const held = await lockFile(file, signal).catch((error) => {
     throw new StopSwitchError("NotWritten", file, `cannot be written (${getSystemCode(error)})`, {
       cause: error,

@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rename, rm, utimes, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { lockFile } from "#config/file-lock.ts";
 import { createFileSwitch, getDefaultSwitch } from "#config/switch/open-switch.ts";
 import { describeRecord, describeSwitch, type OwnedSwitch } from "#test/config/switch/contract.ts";
 
@@ -12,7 +13,7 @@ async function ownFile(): Promise<OwnedSwitch> {
   await mkdir(folder);
   const file = join(folder, "clusters.stop.json");
   return {
-    open: () => createFileSwitch(file),
+    open: () => createFileSwitch(file, lockFile),
     // A file system that is gone.
     break: () => rename(folder, `${folder}-away`),
     mend: () => rename(`${folder}-away`, folder),
@@ -38,8 +39,8 @@ describe("a file that is being changed", () => {
     await writeFile(`${file}.lock`, "");
     const minuteAgo = new Date(Date.now() - 60_000);
     await utimes(`${file}.lock`, minuteAgo, minuteAgo);
-    await createFileSwitch(file).change({ kind: "stop", entry: { what: "deletes" } }, signal);
-    expect(await createFileSwitch(file).read(signal)).toEqual([{ what: "deletes" }]);
+    await createFileSwitch(file, lockFile).change({ kind: "stop", entry: { what: "deletes" } }, signal);
+    expect(await createFileSwitch(file, lockFile).read(signal)).toEqual([{ what: "deletes" }]);
     expect(await readdir(folder)).toEqual(["stop.json"]);
   });
 
@@ -51,11 +52,11 @@ describe("a file that is being changed", () => {
       await utimes(`${file}.lock`, minuteAgo, minuteAgo);
       const clusters = ["a", "b", "c", "d"];
       const changes = clusters.map((cluster) =>
-        createFileSwitch(file).change({ kind: "stop", entry: { what: "writes", cluster } }, signal),
+        createFileSwitch(file, lockFile).change({ kind: "stop", entry: { what: "writes", cluster } }, signal),
       );
       const results = await Promise.allSettled(changes);
       const confirmed = clusters.filter((_, index) => results[index]?.status === "fulfilled");
-      const stopped = (await createFileSwitch(file).read(signal)).map(({ cluster }) => cluster);
+      const stopped = (await createFileSwitch(file, lockFile).read(signal)).map(({ cluster }) => cluster);
       expect(stopped).toEqual(expect.arrayContaining(confirmed));
       expect(confirmed.length).toBeGreaterThan(0);
     }
@@ -64,7 +65,7 @@ describe("a file that is being changed", () => {
   test("stays unchanged while another writer holds the lock", async () => {
     const file = join(folder, "stop.json");
     await writeFile(`${file}.lock`, "");
-    const given = createFileSwitch(file).change(
+    const given = createFileSwitch(file, lockFile).change(
       { kind: "stop", entry: { what: "deletes" } },
       AbortSignal.abort(),
     );
@@ -80,7 +81,7 @@ describe("a file that is being changed", () => {
   ])("with %s in it is not read", async (_, text, code) => {
     const file = join(folder, "stop.json");
     await writeFile(file, text);
-    await expect(createFileSwitch(file).read(signal)).rejects.toMatchObject({ code });
+    await expect(createFileSwitch(file, lockFile).read(signal)).rejects.toMatchObject({ code });
   });
 });
 
