@@ -35,7 +35,7 @@ export async function judgeExchanges(judge: Program, exchanges: readonly Exchang
  * Other tests send answers on purpose that no cloud sends, or descriptions of machines that lack a part. Of equal
  * exchanges one is kept.
  */
-export function keepAnswersOf(
+export function keepAnswers(
   tests: readonly string[],
   exchanges: readonly Exchange[],
   except: readonly string[] = [],

@@ -7,7 +7,7 @@ import { findUnseenFields } from "#test/vendor-models/find-unseen-fields.ts";
 import {
   formatViolations,
   judgeExchanges,
-  keepAnswersOf,
+  keepAnswers,
   listJudged,
   runJudge,
   type Verdict,
@@ -24,7 +24,7 @@ describeWithPart("hcloud-judge", "exchanges with Hetzner, judged by the types of
     let exchanges: readonly Exchange[];
     let verdict: Verdict;
     beforeAll(async () => {
-      exchanges = keepAnswersOf(UNCHANGED, await recordSuites(["test/clouds/hcloud/"]));
+      exchanges = keepAnswers(UNCHANGED, await recordSuites(["test/clouds/hcloud/"]));
       verdict = await judgeExchanges(judge, exchanges);
     }, RECORDING_TIMEOUT_MS);
 

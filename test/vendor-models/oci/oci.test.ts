@@ -16,7 +16,7 @@ import { findUnseenFields } from "#test/vendor-models/find-unseen-fields.ts";
 import {
   formatViolations,
   judgeExchanges,
-  keepAnswersOf,
+  keepAnswers,
   listJudged,
   runJudge,
   type Verdict,
@@ -45,7 +45,7 @@ let recording: Promise<readonly Exchange[]> | undefined;
 /** Records the suites of the cloud once. */
 function record(): Promise<readonly Exchange[]> {
   recording ??= recordSuites(["test/clouds/oci/"]).then((all) =>
-    keepAnswersOf(
+    keepAnswers(
       UNCHANGED,
       all.filter(({ file }) => file !== OF_TEST),
       EXCEPT,

@@ -17,7 +17,7 @@ import { findUnseenFields } from "#test/vendor-models/find-unseen-fields.ts";
 import {
   formatViolations,
   judgeExchanges,
-  keepAnswersOf,
+  keepAnswers,
   listJudged,
   runJudge,
   type Verdict,
@@ -42,7 +42,7 @@ describeWithPart("openstack-judge", "exchanges with OpenStack, judged by its ser
       const suites = ["test/clouds/openstack/", "test/clouds/check-configuration.test.ts"];
       const all = await recordSuites(suites);
       const ofOpenStack = all.filter(({ target }) => /^\/(identity|compute|network)\//.test(target));
-      exchanges = keepAnswersOf(UNCHANGED, ofOpenStack);
+      exchanges = keepAnswers(UNCHANGED, ofOpenStack);
       verdict = await judgeExchanges(judge, exchanges);
     }, RECORDING_TIMEOUT_MS);
 

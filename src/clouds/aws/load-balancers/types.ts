@@ -105,7 +105,7 @@ export type PlanNodeRules = (desired: DesiredNodeRules, vpc: VpcState) => PlanRe
  * Removes groups that are ours by tag and unused (`vpc/frontend-group.ts`). One still in use is retried later;
  * one that an unchangeable group names stays.
  */
-export type PlanRemovedGroups = (
+export type PlanGroupRemoval = (
   removal: {
     readonly owner: Owner;
     readonly identity: ClusterIdentity;

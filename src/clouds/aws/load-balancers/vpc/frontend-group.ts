@@ -2,7 +2,7 @@ import { buildAction } from "#clouds/aws/load-balancers/actions.ts";
 import { isOwned } from "#clouds/aws/load-balancers/ownership.ts";
 import type { Pairs } from "#clouds/aws/load-balancers/state.ts";
 import { buildServiceTags, planTagChanges, toTagList } from "#clouds/aws/load-balancers/tags.ts";
-import type { PlanFrontendGroup, PlanRemovedGroups } from "#clouds/aws/load-balancers/types.ts";
+import type { PlanFrontendGroup, PlanGroupRemoval } from "#clouds/aws/load-balancers/types.ts";
 import { listHeldGroups } from "#clouds/aws/load-balancers/vpc/node-rules.ts";
 import {
   buildPermissions,
@@ -87,7 +87,7 @@ const NAME_PREFIX = "k8s-";
  * annotation may have attached it. AWS refuses to delete a group in use, which is retried. A group that a
  * foreign group's rule names could never be deleted; the audit of orphans reports it.
  */
-export const planGroupRemoval: PlanRemovedGroups = ({ owner, identity, groupIds }, vpc) => {
+export const planGroupRemoval: PlanGroupRemoval = ({ owner, identity, groupIds }, vpc) => {
   const heldIds = listHeldGroups(vpc, identity);
   const removable = vpc.groups.filter(
     ({ group, tags }) =>
