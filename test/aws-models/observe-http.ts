@@ -40,7 +40,15 @@ function observeServer({ request, response }: ServerMessage, observer: Observer)
   const requestChunks = collectPushed(request);
   const answerChunks: Buffer[] = [];
   let answerHeaders: Headers = {};
-  collectWritten(response, answerChunks);
+  // Not at "finish", which may come after the client has the whole answer and its test has ended.
+  collectWritten(response, answerChunks, () =>
+    observer({
+      ...{ method, target, requestHeaders, requestBody: Buffer.concat(requestChunks) },
+      status: response.statusCode,
+      answerHeaders: { ...toHeaders(response.getHeaders()), ...answerHeaders },
+      answerBody: Buffer.concat(answerChunks),
+    }),
+  );
   const writeHead = response.writeHead.bind(response) as (...args: readonly unknown[]) => ServerResponse;
   response.writeHead = ((...args: readonly unknown[]) => {
     // Headers that are given here are not among the response's own.
@@ -49,14 +57,6 @@ function observeServer({ request, response }: ServerMessage, observer: Observer)
       answerHeaders = toHeaders(given);
     return writeHead(...args);
   }) as typeof response.writeHead;
-  response.once("finish", () =>
-    observer({
-      ...{ method, target, requestHeaders, requestBody: Buffer.concat(requestChunks) },
-      status: response.statusCode,
-      answerHeaders: { ...toHeaders(response.getHeaders()), ...answerHeaders },
-      answerBody: Buffer.concat(answerChunks),
-    }),
-  );
 }
 
 const REQUEST_CHUNKS = new WeakMap<ClientRequest, Buffer[]>();
@@ -157,8 +157,8 @@ function collectPushed(message: IncomingMessage, atEnd?: () => void): Buffer[] {
 
 type Write = (...args: readonly unknown[]) => boolean;
 
-/** Collects what is written to a message. */
-function collectWritten(message: ClientRequest | ServerResponse, chunks: Buffer[]): void {
+/** Collects what is written to a message; `atEnd` is called when it is ended, unless it was cut off before. */
+function collectWritten(message: ClientRequest | ServerResponse, chunks: Buffer[], atEnd?: () => void): void {
   const collect = (chunk: unknown, encoding: unknown): void => {
     if (typeof chunk === "string")
       chunks.push(Buffer.from(chunk, typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8"));
@@ -169,8 +169,11 @@ function collectWritten(message: ClientRequest | ServerResponse, chunks: Buffer[
     const original = message[name].bind(message) as unknown as Write;
     Object.assign(message, {
       [name]: (...args: readonly unknown[]) => {
-        collect(args[0], args[1]);
-        return original(...args);
+        const isOpen = !message.writableEnded && !message.destroyed;
+        if (isOpen) collect(args[0], args[1]);
+        const answer = original(...args);
+        if (isOpen && name === "end") atEnd?.();
+        return answer;
       },
     });
   }
