@@ -610,6 +610,38 @@ describe("resyncs of initialized nodes", () => {
     expect(api.openWatches()).toBe(1);
   });
 
+  test("reach the end of a list whose continue tokens live shorter than a pass", async () => {
+    const { api, functions, clock } = await start({
+      refreshSeconds: 300,
+      prepare(fake) {
+        for (let index = 0; index < 1_200; index += 1) fake.put(`n${index}`, INITIALIZED);
+      },
+    });
+    functions.behave((event) => {
+      api.expireTokens();
+      return { kind: "report", report: buildReport(event) };
+    });
+    await clock.advance(160_000);
+    expect(new Set(namesOf(functions).flat()).size).toBe(1_200);
+  });
+
+  test("break off where each token is answered with another one", async () => {
+    const { api, functions, clock } = await start({
+      refreshSeconds: 300,
+      prepare(fake) {
+        for (let index = 0; index < 1_200; index += 1) fake.put(`n${index}`, INITIALIZED);
+      },
+    });
+    const before = api.lists.length;
+    api.expireEveryToken();
+    await clock.advance(160_000);
+    expect(new Set(namesOf(functions).flat()).size).toBe(500);
+    // The watch's own list restarts instead.
+    const kinds = api.lists.slice(before).map((path) => (path.includes("continue=") ? "next" : "first"));
+    expect(kinds.join(" ")).toContain("first next next");
+    expect(kinds.join(" ")).not.toContain("next next next");
+  });
+
   test("never take the last permit: a node that joins meanwhile is sent at once", async () => {
     const { api, functions, clock } = await start({
       refreshSeconds: 60,

@@ -1,5 +1,6 @@
 import { type ObjectName, withQuery } from "#core/resources/resource.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
+import { parseJson } from "#kube/client/answer.ts";
 import { freeChunks } from "#kube/client/byte-buffer.ts";
 import type { Excess } from "#kube/client/errors.ts";
 import { MAX_OBJECT_VALUES } from "#kube/client/json-values.ts";
@@ -31,8 +32,8 @@ export type ListPage =
       /** Bytes of its JSON. */
       readonly bytes: number;
     }
-  /** The token has expired: the list must restart. */
-  | { readonly kind: "expired" }
+  /** The token has expired: the list must restart, or `next` continues it as it is now, without a common version. */
+  | { readonly kind: "expired"; readonly next: string | undefined }
   | RequestFailure;
 
 /** One page of a list with its objects. */
@@ -194,7 +195,8 @@ async function readPage(
       signal,
       timeoutMs: PAGE_TIMEOUT_MS,
     });
-    if (answer.status === 410 && query["continue"] !== undefined) return { kind: "expired" };
+    if (answer.status === 410 && query["continue"] !== undefined)
+      return { kind: "expired", next: parseNewToken(answer) };
     if (answer.status !== 200) return toRequestFailure(answer);
     const page = parsePage(answer, query.limit, onObject);
     if (page.kind !== "page") return page;
@@ -245,6 +247,16 @@ const MAX_METADATA_BYTES = 2 * 1024 * 1024;
 /** Longest token or version in characters; kube-apiserver's token has an object's name and little more. */
 const MAX_TOKEN = 4_096;
 
+function parseToken(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** Returns the token in the answer to an expired one. */
+function parseNewToken({ body }: ApiResponse): string | undefined {
+  const token = parseToken(getMetadata(parseJson(body))["continue"]);
+  return token === undefined || token.length > MAX_TOKEN ? undefined : token;
+}
+
 /** Calls `onObject` with each object, but with at most `limit`. */
 function parsePage(
   { body, chunks = [new TextEncoder().encode(body)] }: ApiResponse,
@@ -263,7 +275,7 @@ function parsePage(
     const metadata = reader.end();
     const { resourceVersion, continue: token } = metadata;
     if (!isVersion(resourceVersion)) return rubbish;
-    const next = typeof token === "string" && token !== "" ? token : undefined;
+    const next = parseToken(token);
     if (next !== undefined && next.length > MAX_TOKEN) return rubbish;
     const more: unknown = next === undefined ? 0 : metadata["remainingItemCount"];
     const remaining = Number.isSafeInteger(more) && Number(more) >= 0 ? Number(more) : undefined;

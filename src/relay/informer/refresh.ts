@@ -58,8 +58,13 @@ async function refreshOnce(options: RefreshOptions, size: PageSize): Promise<num
   const budget = createListBudget(bounds, path, undefined);
   let objects = 0;
   let token: string | undefined;
+  let hasExpired = false;
   do {
     const page = await resyncPage(options, token, size);
+    // While its pages wait for functions, a pass outlives its tokens. It continues with the list as it is now,
+    // because each object counts by itself.
+    if (page.hasExpired && hasExpired) break;
+    hasExpired = page.hasExpired;
     objects += page.objects;
     token = page.next;
     budget.spend(page.bytes);
@@ -71,11 +76,19 @@ async function refreshOnce(options: RefreshOptions, size: PageSize): Promise<num
   return objects;
 }
 
+interface ResyncedPage {
+  readonly objects: number;
+  readonly bytes: number;
+  readonly next: string | undefined;
+  /** Whether the given token had expired. */
+  readonly hasExpired: boolean;
+}
+
 async function resyncPage(
   { transport, path, bounds, signal, resync }: RefreshOptions,
   token: string | undefined,
   size: PageSize,
-): Promise<{ readonly objects: number; readonly bytes: number; readonly next: string | undefined }> {
+): Promise<ResyncedPage> {
   let objects = 0;
   const onObject = (object: unknown): void => {
     const key = parseObjectKey(object);
@@ -84,7 +97,7 @@ async function resyncPage(
     objects += 1;
   };
   const page = await listPage(transport, path, token, onObject, signal, { size, bounds });
-  return page.kind === "page"
-    ? { objects, bytes: page.bytes, next: page.next }
-    : { objects, bytes: 0, next: undefined };
+  const bytes = page.kind === "page" ? page.bytes : 0;
+  const next = page.kind === "failed" ? undefined : page.next;
+  return { objects, bytes, next, hasExpired: page.kind === "expired" };
 }

@@ -39,6 +39,8 @@ export interface FakeApi extends Transport {
   restore(version: number): void;
   /** Continue tokens handed out so far are not valid any more. */
   expireTokens(): void;
+  /** From now on every continue token has expired when it arrives. */
+  expireEveryToken(): void;
   /** The next requests get these answers instead; an error is thrown. */
   next(...answers: (Partial<ApiResponse> | ApiUnreachable)[]): void;
   /** Whether put, remove and bookmark reach the watches; what was held back comes with the next that does. */
@@ -67,6 +69,7 @@ export function createFakeApi(): FakeApi {
   let compacted = 0;
   let goneForm: "connect" | "stream" = "connect";
   let tokens = 0;
+  let areTokensUseless = false;
   let held = false;
   let connection = {};
   const withheld: string[] = [];
@@ -86,8 +89,14 @@ export function createFakeApi(): FakeApi {
 
   function list(path: string, query: URLSearchParams): ApiResponse {
     const token = query.get("continue");
+    if (token !== null && areTokensUseless) tokens += 1;
     const [epoch, start] = (token ?? `${tokens}:0`).split(":").map(Number);
-    if (epoch !== tokens) return buildStatus(410, "Expired", "the provided continue parameter is too old");
+    if (epoch !== tokens) {
+      const { body, ...expired } = buildStatus(410, "Expired", "the provided continue parameter is too old");
+      // As kube-apiserver does: this token continues the list as it is now.
+      const metadata = { continue: `${tokens}:${start}` };
+      return { ...expired, body: JSON.stringify({ ...JSON.parse(body), metadata }) };
+    }
     const name = query.get("fieldSelector")?.replace("metadata.name=", "");
     const namespace = /\/namespaces\/([^/]+)\//.exec(path)?.[1];
     const all = [...objects.values()].filter(
@@ -171,6 +180,9 @@ export function createFakeApi(): FakeApi {
     },
     expireTokens() {
       tokens += 1;
+    },
+    expireEveryToken() {
+      areTokensUseless = true;
     },
     next(...answers) {
       scripted.push(...answers);
