@@ -21,6 +21,8 @@ export interface FollowSourcesOptions extends FollowRegistryOptions {
 const GATHERED_MS = 100;
 /** Milliseconds until an unreadable Secret or a failed sign-in to the management cluster is retried. */
 const AGAIN_MS = 30_000;
+/** A kind that is not served for so many times `AGAIN_MS` was removed. */
+const UNSERVED_TRIES = 2;
 /** Consecutive failed requests of one watch before an error is reported. */
 const FAILURES_BEFORE_REPORT = 2;
 
@@ -139,8 +141,7 @@ function watchSource(
       failures = 0;
       failure = undefined;
     }
-    if (note.kind !== "failed") return;
-    failed(note.message);
+    if (note.kind === "failed") failed(note.message);
   }
 
   function failed(message: string): void {
@@ -166,8 +167,11 @@ function watchSource(
     }
   }
 
-  const watch = (): Promise<void> =>
-    watchResource<{ readonly found?: FoundObject }>({
+  /** Watches until the signal fires, or until the API server has long not served the kind. */
+  async function watchWhileServed(): Promise<void> {
+    const removed = new AbortController();
+    const proveRemoval = createRemovalProof();
+    await watchResource<{ readonly found?: FoundObject }>({
       transport,
       path,
       // Credentials end here: only the location of the cluster is kept of an object.
@@ -186,12 +190,47 @@ function watchSource(
           stirred();
         },
         restarted() {},
-        note,
+        note(each) {
+          note(each);
+          void proveRemoval(each).then((isRemoved) => isRemoved && removed.abort());
+        },
       },
       clock,
       random,
-      signal,
+      signal: AbortSignal.any([signal, removed.signal]),
     });
-  const ended = untilServed().then(() => (signal.aborted ? undefined : watch()));
-  return { found, isListed: () => isListed, failure: () => failure, ended };
+  }
+
+  /**
+   * Returns whether the kind was removed: every answer for a while, each after a failure of the watch, is that it
+   * is not served. An API server that starts may say so of a kind that it serves later.
+   */
+  function createRemovalProof(): (note: WatchNote) => Promise<boolean> {
+    let sinceMs: number | undefined;
+    let isAsking = false;
+    return async ({ kind }) => {
+      if (kind !== "failed") sinceMs = undefined;
+      if (kind !== "failed" || source.group === undefined || isAsking) return false;
+      isAsking = true;
+      const isUnserved = await isServed(source, transport, signal).then(
+        (isServed) => !isServed,
+        () => false,
+      );
+      isAsking = false;
+      const nowMs = clock.now();
+      sinceMs = isUnserved ? (sinceMs ?? nowMs) : undefined;
+      return sinceMs !== undefined && nowMs - sinceMs >= UNSERVED_TRIES * againMs;
+    };
+  }
+
+  async function follow(): Promise<void> {
+    while (!signal.aborted) {
+      await untilServed();
+      if (!signal.aborted) await watchWhileServed();
+      // The next round says that there are none.
+      if (!signal.aborted) found.clear();
+    }
+  }
+
+  return { found, isListed: () => isListed, failure: () => failure, ended: follow() };
 }

@@ -353,6 +353,25 @@ describeWithPart("control-plane", "a management cluster", (binaries) => {
       });
       await stage.ask("DELETE", `${path}/tenant`);
       await untilHeard(`${namespace}.first`);
+
+      // Without the kind everything else is followed on, and the kind again when it returns.
+      await stage.ask("POST", path, { ...plane, metadata: { name: "last" }, status: READY });
+      await untilHeard(`${namespace}.first ${namespace}.last`);
+      const kinds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+      await stage.ask("DELETE", `${kinds}/${TENANT_CONTROL_PLANES.metadata.name}`);
+      await untilHeard(`${namespace}.first`);
+      await waitUntilTrue("the missing kind to be noticed", () =>
+        heard.some((each) => each.includes("tenantcontrolplanes cannot be followed")),
+      );
+      await stage.putSecret({ namespace, name: "second", labels: LABELS, data: { value: KUBECONFIG } });
+      await untilHeard(`${namespace}.first ${namespace}.second`);
+      await stage.ask("POST", kinds, TENANT_CONTROL_PLANES);
+      await waitUntilTrue(
+        "the kind to be served again",
+        async () => (await stage.admin.send({ method: "GET", path })).status === 200,
+      );
+      await stage.ask("POST", path, { ...plane, metadata: { name: "new" }, status: READY });
+      await untilHeard(`${namespace}.first ${namespace}.new ${namespace}.second`);
     });
   });
 });
