@@ -1,7 +1,6 @@
 import { randomInt, randomUUID } from "node:crypto";
 import type { MiddlewareObj } from "@middy/core";
 import middy from "@middy/core";
-import * as z from "zod";
 import type { Cluster, Clusters } from "#config/cluster.ts";
 import { type ConfigError, listFaults } from "#core/config-errors.ts";
 import type { Controller } from "#core/controller.ts";
@@ -144,7 +143,6 @@ class EventRejected extends Error {
  * `EventRejected` otherwise.
  */
 function parseEvent(controllers: readonly ControllerName[]): MiddlewareObj {
-  const EventOfController = Event.extend({ controller: z.literal([...controllers]) });
   return {
     before(request) {
       const bytes = Buffer.byteLength(JSON.stringify(request.event) ?? "");
@@ -153,8 +151,12 @@ function parseEvent(controllers: readonly ControllerName[]): MiddlewareObj {
           { path: "", message: `${bytes} bytes; at most ${MAX_EVENT_BYTES} are accepted` },
         ]);
       }
-      const parsed = EventOfController.safeParse(request.event);
+      const parsed = Event.safeParse(request.event);
       if (!parsed.success) throw new EventRejected(listFaults(parsed.error));
+      if (!controllers.includes(parsed.data.controller)) {
+        const message = `this function is for ${controllers.join(", ")}`;
+        throw new EventRejected([{ path: "controller", message }]);
+      }
       request.event = parsed.data;
     },
   };

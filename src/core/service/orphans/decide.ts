@@ -163,7 +163,8 @@ const MAX_UNMARKED = 50;
 
 /**
  * Returns the marks to write and to remove. Marks on holdings of living Services are removed at any time;
- * orphans are marked only with proof. An orphan that missed its turn gets another one behind all others.
+ * orphans are marked only with proof. An orphan that missed its turn gets another one behind all others. So orphans
+ * that can never be deleted keep no turn from a new one.
  */
 function planMarks(
   { retained, replaced, gone }: FoundOrphans,
@@ -193,12 +194,13 @@ interface MarkedHolding {
   readonly mark: OrphanMark | undefined;
 }
 
-/** First by discovery time, then load balancers before parts. */
+/** First those without a mark, then by the missed turn; load balancers before parts. */
 function compareMarked(one: MarkedHolding, other: MarkedHolding): number {
-  const partOf = ({ holding }: MarkedHolding): number => (holding.isPart === undefined ? 0 : 1);
+  const getMissedMs = ({ mark }: MarkedHolding): number => mark?.fromMs ?? 0;
+  const getRank = ({ holding }: MarkedHolding): number => (holding.isPart === true ? 1 : 0);
   return (
-    (one.mark?.sinceMs ?? Number.POSITIVE_INFINITY) - (other.mark?.sinceMs ?? Number.POSITIVE_INFINITY) ||
-    partOf(one) - partOf(other) ||
+    getMissedMs(one) - getMissedMs(other) ||
+    getRank(one) - getRank(other) ||
     (one.holding.id < other.holding.id ? -1 : 1)
   );
 }

@@ -293,6 +293,26 @@ describe("a load balancer whose Service is gone", () => {
     expect(marks()).toBe(MAX_TURNS);
   });
 
+  test("gets a turn before those that missed theirs, however many they are", async () => {
+    const world = orphaned();
+    for (let index = 1; index < MAX_TURNS; index += 1) {
+      serve(world, `n-${index}`);
+      removeService(world, `n-${index}`);
+    }
+    await runPass(world);
+    later(world, 15 * (MAX_TURNS + 2));
+    serve(world, "new");
+    removeService(world, "new");
+    await runPass(world);
+    expect(done(world).slice(MAX_TURNS)).toEqual([
+      "Mark lb-new",
+      "Mark lb-gone",
+      ...Array.from({ length: MAX_TURNS - 1 }, (_, index) => `Mark lb-n-${index + 1}`)
+        .toSorted()
+        .slice(0, -1),
+    ]);
+  });
+
   test("whose name another Service has now is only reported", async () => {
     const world = orphaned();
     world.services.set("default/gone", "another");
