@@ -30,7 +30,7 @@ const DEEDS: readonly (readonly [what: string, deed: Deed])[] = [
     (tags) => [{ action: "elasticloadbalancing:DeregisterTargets", ...TARGETS, tags }],
   ],
   [
-    "make a load balancer with these tags",
+    "make a load balancer with a cluster's tag",
     (tags) => [{ action: "elasticloadbalancing:CreateLoadBalancer", ...LOAD_BALANCER, requestTags: tags }],
   ],
   ["open a security group", (tags) => [{ action: "ec2:AuthorizeSecurityGroupIngress", ...GROUP, tags }]],
@@ -64,7 +64,7 @@ const DEEDS: readonly (readonly [what: string, deed: Deed])[] = [
     (tags) => [{ action: "ec2:CreateTags", ...INSTANCE, tags, requestTags: { team: "a" } }],
   ],
   [
-    "say whose an instance is",
+    "change the tag that says which cluster an instance belongs to",
     (tags) => [
       { action: "ec2:CreateTags", ...INSTANCE, tags, requestTags: { "kubernetes.io/cluster/prod": "owned" } },
     ],

@@ -1,7 +1,8 @@
 import { getBackOffMs } from "#core/back-off.ts";
+
 /**
  * A circuit breaker for invocations. While it is open, the caller sends nothing until the wait ends. Then it sends
- * one trial, whose answer closes the circuit.
+ * one trial. An answer closes the circuit.
  */
 export interface Breaker {
   /** Returns the milliseconds until an invocation may be sent; 0 if one may be sent now. */
@@ -10,7 +11,7 @@ export interface Breaker {
   begin(nowMs: number): boolean;
   /** Records that an invocation ended without showing whether the platform answers. */
   recordUnknown(onTrial: boolean): void;
-  /** Records an answer. */
+  /** Records an answer. Any answer closes the circuit, also that of an invocation from before it opened. */
   recordAnswer(nowMs: number): void;
   /** Records a refusal. From the second in a row, waits grow up to `limitMs`. */
   recordRefusal(onTrial: boolean, limitMs: number, nowMs: number): void;
@@ -28,8 +29,8 @@ export interface Breaker {
 const WAIT_BASE_MS = 500;
 
 /**
- * A trial without an answer after this time no longer blocks: the caller may send another one. A connection fails
- * sooner than that.
+ * A trial without an answer after this time no longer blocks: the caller may send another one. It is longer than the
+ * time limit for a connection, so that an unreachable platform counts as a refusal first.
  */
 const TRIAL_MS = 3_000;
 

@@ -227,7 +227,7 @@ function watchSource(
     while (!signal.aborted) {
       await untilServed();
       if (!signal.aborted) await watchWhileServed();
-      // The next round says that there are none.
+      // Now there is no such object; the next round says so.
       if (!signal.aborted) found.clear();
     }
   }

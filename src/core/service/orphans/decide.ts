@@ -37,9 +37,10 @@ import {
 } from "#core/service/orphans/mark.ts";
 
 /**
- * Decides on load balancers whose Service no longer exists. By default they are only reported. If the
- * operator enables deletion, one audit marks them, and later ones delete them, one at a time. Each
- * step needs a visibility probe and the complete list of Services.
+ * Decides on load balancers whose Service no longer exists. By default nothing is done: the audit's report names them.
+ * If the operator enables deletion, one audit marks them, and later ones delete them, one at a time. Both need the
+ * complete list of Services. They also need a load balancer of an existing Service in the same answer of the cloud: it
+ * proves that the credentials and the cluster belong together.
  */
 export function decideOrphans(
   object: ClusterObject,
@@ -47,10 +48,12 @@ export function decideOrphans(
   model: LoadBalancerModel | undefined,
   context: DecisionContext,
 ): Decision {
+  // The namespace kube-system stands for the cluster.
   const reference = toReference(NAMESPACES, object);
   if (model?.orphans === undefined) return leaveUnchanged(reference, NOT_SUPPORTED);
   const audit = buildAudit(answer, model, context);
   if (audit.kind === "unknown") return retry(reference, audit.because, audit.afterSeconds);
+  // Where load balancers are entries of a ConfigMap, orphans are entries.
   if ("drop" in model.orphans) return decideDrops(object, audit, model.orphans, context);
   const tidying = tidyShared(object, audit, model.orphans, context);
   if (tidying !== undefined) return tidying;
@@ -120,7 +123,7 @@ function tidyShared(
   );
 }
 
-/** Seconds until the deletion of a resource that the cloud still holds is retried. */
+/** The least number of seconds until a deletion is retried of which the cloud still holds something. */
 export const LEFT_SECONDS = 60;
 
 /** Why the orphans found are not proven; undefined when they are. */
@@ -128,7 +131,7 @@ function checkProof({ orphans }: KnownAudit, context: DecisionContext): Reason |
   return findServiceListGap(context) ?? (orphans.control === undefined ? UNPROVEN : undefined);
 }
 
-/** An action on a holding runs only while no Service of its name has or may have a load balancer. */
+/** A deletion of a holding runs only while no Service of its name is of type LoadBalancer. */
 function buildAction(
   { metadata: { uid } }: ClusterObject,
   { action, target, parameters }: LoadBalancerAction,
@@ -147,7 +150,7 @@ function buildAbsentService(service: string): NonNullable<CloudAction["precondit
 
 const NOT_SUPPORTED: Reason = {
   code: "NotSupported",
-  message: "the cloud shows no Service of a load balancer",
+  message: "this cloud does not tell which Service a load balancer belongs to",
 };
 
 const UNPROVEN: Reason = {
@@ -162,7 +165,8 @@ export const MAX_TURNS = 20;
 const MAX_UNMARKED = 50;
 
 /**
- * Returns the marks to write and to remove. Marks on holdings of living Services are removed at any time;
+ * Returns the marks to write and to remove. Marks on holdings whose Service lives, or whose name another Service has,
+ * are removed at any time;
  * orphans are marked only with proof. An orphan that missed its turn gets another one behind all others. So orphans
  * that can never be deleted keep no turn from a new one.
  */

@@ -30,11 +30,12 @@ export function applyNetworkResult(
   result: unknown,
 ): AwsLoadBalancerState {
   if (!isNetworkAction(action)) return state;
+  // TypeScript does not relate an action's name to its parameters and answer; `never` fits all of them.
   const handle: ResultHandler = RESULT_HANDLERS[action];
   return handle(state, parameters as never, toPartial<never>(result));
 }
 
-/** The actions that change the state, with the types of AWS's answers. An unused answer has no fields. */
+/** The actions that change the state, with the types of AWS's answers: `object` if nothing of the answer is used. */
 interface Answers {
   "elbv2:CreateLoadBalancer": CreateLoadBalancerOutput;
   "elbv2:DeleteLoadBalancer": object;
@@ -55,13 +56,14 @@ interface Answers {
   "elbv2:DeregisterTargets": object;
 }
 
-/** Returns the state after one action. Every field of the answer is optional. */
+/** Returns the state after one action. */
 type ResultHandler<Request = never, Answer = never> = (
   state: AwsLoadBalancerState,
   request: Request,
   answer: Answer,
 ) => AwsLoadBalancerState;
 
+/** AWS's answers are not validated, so every field is optional. */
 const RESULT_HANDLERS: {
   readonly [Name in keyof Answers]: ResultHandler<AwsRequests[Name], Partial<Answers[Name]>>;
 } = {
@@ -108,7 +110,7 @@ const RESULT_HANDLERS: {
     return updateListeners(state, (listeners) =>
       listeners.map((each) =>
         each.listener.ListenerArn === ListenerArn
-          ? { ...each, listener: { ...each.listener, ...removeTls(changed), ...answer } }
+          ? { ...each, listener: { ...each.listener, ...toListenerChange(changed), ...answer } }
           : each,
       ),
     );
@@ -237,8 +239,8 @@ function detachTargetGroup(each: TargetGroupState, arn: string | undefined): Tar
   return { ...each, group: { ...each.group, LoadBalancerArns: others } };
 }
 
-/** Removes certificates and policy: a listener without TLS has neither. */
-function removeTls(changed: Listener): Listener {
+/** Returns the changed fields of a listener. Without TLS it has no certificates and no policy. */
+function toListenerChange(changed: Listener): Listener {
   if (changed.Protocol === "TLS" || changed.Protocol === undefined) return omitUndefined(changed);
   return { ...omitUndefined(changed), Certificates: [], SslPolicy: undefined };
 }
