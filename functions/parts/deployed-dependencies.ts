@@ -13,7 +13,7 @@ import { openStopReader } from "#functions/parts/read-stop.ts";
 const MAX_KEPT = 32;
 
 /** The dependencies of a deployed function. */
-export interface LambdaDependencies extends Dependencies {
+export interface DeployedDependencies extends Dependencies {
   /**
    * Reads the clusters and loads their clouds without sending anything, so that the first event does not wait
    * if the platform initializes ahead. A failure recurs at the first event and is reported there.
@@ -25,10 +25,10 @@ export interface LambdaDependencies extends Dependencies {
  * Creates the dependencies of a deployed function: clusters from CLUSTERS_FILE, sign-in with the function's
  * role (`getSignInRole`), the AWS role in SESSION_ROLE_ARN, and caches for warm starts.
  */
-export function createLambdaDependencies(
+export function createDeployedDependencies(
   role: SignInRole,
   environment: Readonly<Record<string, string | undefined>>,
-): LambdaDependencies {
+): DeployedDependencies {
   const clouds = createBoundedCache<Cloud>(MAX_KEPT, (cloud) => cloud.close());
   const { clusters, judgeAddress } = openDeployedClusters(environment);
   const readStop = openStopReader(environment);

@@ -3,7 +3,7 @@ import type { Controller } from "#core/controller.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { openFunctionTracer } from "#functions/parts/function-tracer.ts";
-import { createLambdaDependencies } from "#functions/parts/lambda-dependencies.ts";
+import { createDeployedDependencies } from "#functions/parts/deployed-dependencies.ts";
 import type { PlatformFunction } from "#functions/parts/platform-function.ts";
 
 /** Dependencies that only one function has. */
@@ -26,7 +26,7 @@ export async function createLambdaFunctionWith(
   controller: Controller,
   ...beside: readonly Controller[]
 ): Promise<PlatformFunction> {
-  const dependencies = createLambdaDependencies(getSignInRole(controller.functionName), process.env);
+  const dependencies = createDeployedDependencies(getSignInRole(controller.functionName), process.env);
   const [tracer] = await Promise.all([
     openFunctionTracer(controller.functionName, process.env, dependencies.log),
     dependencies.prepare(),

@@ -2,7 +2,7 @@ import { getSignInRole } from "#config/sign-in.ts";
 import { startLambda } from "#emulators/lambda/server.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { CONTROLLER_NAMES, groupByFunction, loadControllers } from "#functions/parts/controllers.ts";
-import { createLambdaDependencies } from "#functions/parts/lambda-dependencies.ts";
+import { createDeployedDependencies } from "#functions/parts/deployed-dependencies.ts";
 import { FUNCTION_PREFIX, FUNCTION_TIMEOUT_MS } from "#test/faults/functions.ts";
 
 // Runs the deployed functions behind Lambda's Invoke API, in their own process without anything else.
@@ -13,7 +13,7 @@ const server = await startLambda({
     [...groupByFunction(controllers)].map(([functionName, carried]) => [
       `${FUNCTION_PREFIX}${functionName}`,
       createControllerFunction(carried, {
-        ...createLambdaDependencies(getSignInRole(functionName), process.env),
+        ...createDeployedDependencies(getSignInRole(functionName), process.env),
         log: () => undefined,
       }),
     ]),

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { nodeController } from "#core/node/controller.ts";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
-import { createLambdaDependencies } from "#functions/parts/lambda-dependencies.ts";
+import { createDeployedDependencies } from "#functions/parts/deployed-dependencies.ts";
 import { type FunctionUnderTest, startFunction } from "./function-under-test.ts";
 
 let node: FunctionUnderTest;
@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 async function invoke(environment: Record<string, string>, event: Record<string, unknown>) {
-  const world = createLambdaDependencies("node", environment);
+  const world = createDeployedDependencies("node", environment);
   const cluster = await world.clusters("tenant-a").catch(() => undefined);
   const hash = cluster?.hash ?? "0123456789abcdef";
   const quiet = { clusters: world.clusters, cloud: world.cloud, api: world.api, now: world.now };
@@ -49,7 +49,7 @@ test("a deployed function finds its clusters, cloud and sign-in by CLUSTERS_FILE
 
 test("the same cluster gets the cached cloud and connection", async () => {
   await writeFile(join(folder, "instances.json"), JSON.stringify({ instances: [] }));
-  const world = createLambdaDependencies("node", { CLUSTERS_FILE: clustersFile });
+  const world = createDeployedDependencies("node", { CLUSTERS_FILE: clustersFile });
   const cluster = await world.clusters("tenant-a");
   if (cluster === undefined) throw new Error("the clusters file has no tenant-a");
   const transport = await world.api(cluster);
@@ -60,12 +60,12 @@ test("the same cluster gets the cached cloud and connection", async () => {
 
 test("each function signs in as itself, and a warm one keeps its role", async () => {
   await node.join("a");
-  const cluster = await createLambdaDependencies("node", { CLUSTERS_FILE: clustersFile }).clusters(
+  const cluster = await createDeployedDependencies("node", { CLUSTERS_FILE: clustersFile }).clusters(
     "tenant-a",
   );
   if (cluster === undefined) throw new Error("the clusters file has no tenant-a");
   for (const role of ["node", "node-lifecycle"] as const) {
-    const world = createLambdaDependencies(role, { CLUSTERS_FILE: clustersFile });
+    const world = createDeployedDependencies(role, { CLUSTERS_FILE: clustersFile });
     const transport = await world.api(cluster);
     await transport.send({ method: "GET", path: "/api/v1/nodes/a" });
     expect(await world.api(cluster)).toBe(transport);
@@ -82,13 +82,13 @@ test.each([
 ])("preparing fails at nothing where %s", async (_, name, text) => {
   const file = join(folder, name);
   if (text !== undefined) await writeFile(file, text);
-  await expect(createLambdaDependencies("node", { CLUSTERS_FILE: file }).prepare()).resolves.toBeUndefined();
+  await expect(createDeployedDependencies("node", { CLUSTERS_FILE: file }).prepare()).resolves.toBeUndefined();
 });
 
 test("a prepared world has the cloud of its file", async () => {
   const instances = join(folder, "instances.json");
   await writeFile(instances, JSON.stringify({ instances: [] }));
-  const world = createLambdaDependencies("node", { CLUSTERS_FILE: clustersFile });
+  const world = createDeployedDependencies("node", { CLUSTERS_FILE: clustersFile });
   await world.prepare();
   await rm(instances);
   const cluster = await world.clusters("tenant-a");

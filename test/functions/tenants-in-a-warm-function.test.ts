@@ -10,7 +10,7 @@ import { Report } from "#core/report.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
-import { createLambdaDependencies, type LambdaDependencies } from "#functions/parts/lambda-dependencies.ts";
+import { createDeployedDependencies, type DeployedDependencies } from "#functions/parts/deployed-dependencies.ts";
 import { type SeveralAccounts, startSeveralAccounts } from "#test/clouds/aws/several-accounts.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 
@@ -64,7 +64,7 @@ describe("a warm function that serves tenants in turn", () => {
   const planes = new Map<string, ClusterUnderTest>();
   let folder: string;
   let aws: SeveralAccounts;
-  let world: LambdaDependencies;
+  let world: DeployedDependencies;
   let send: (event: object) => Promise<Report["objects"]>;
   const nodes = new Map<string, Node[]>();
 
@@ -103,7 +103,7 @@ describe("a warm function that serves tenants in turn", () => {
       return buildClusterEntry(planeOf(name).plane, { name, cloud, controllers: [nodeController.name] });
     });
     await writeClustersFile(join(folder, "clusters.yaml"), ...entries);
-    world = createLambdaDependencies("node", { CLUSTERS_FILE: join(folder, "clusters.yaml") });
+    world = createDeployedDependencies("node", { CLUSTERS_FILE: join(folder, "clusters.yaml") });
     const { clusters, cloud, api, now } = world;
     const invoked = createControllerFunction(nodeController, { clusters, cloud, api, now });
     let events = 0;

@@ -17,7 +17,7 @@ import { PROJECT_FOLDER } from "#emulators/harness/project-folder.ts";
 import { type LambdaHandler, startLambda } from "#emulators/lambda/server.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { groupByFunction, loadControllers } from "#functions/parts/controllers.ts";
-import { createLambdaDependencies } from "#functions/parts/lambda-dependencies.ts";
+import { createDeployedDependencies } from "#functions/parts/deployed-dependencies.ts";
 import { connect } from "#kube/client/connect.ts";
 import { getSystemCode } from "#kube/client/errors.ts";
 import type { Transport } from "#kube/client/transport.ts";
@@ -167,7 +167,7 @@ async function startFunctions(clustersFile: string, ec2Url: string): Promise<San
   const controllers = await loadControllers(CONTROLLERS);
   for (const [functionName, carried] of groupByFunction(controllers)) {
     const role = getSignInRole(functionName);
-    const dependencies = createLambdaDependencies(role, { CLUSTERS_FILE: clustersFile });
+    const dependencies = createDeployedDependencies(role, { CLUSTERS_FILE: clustersFile });
     await dependencies.prepare();
     functions[FUNCTION_PREFIX + functionName] = createControllerFunction(carried, dependencies);
   }
