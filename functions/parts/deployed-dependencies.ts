@@ -3,14 +3,18 @@ import { loadCloud } from "#clouds/providers.ts";
 import type { Cluster } from "#config/cluster.ts";
 import type { SignInRole } from "#config/sign-in/error.ts";
 import { createClusterObjects } from "#functions/parts/cluster-objects.ts";
-import { createBoundedCache, createConnectionCache } from "#functions/parts/connection-cache.ts";
+import {
+  type CacheLimits,
+  createBoundedCache,
+  createConnectionCache,
+} from "#functions/parts/connection-cache.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
 import { openDeployedClusters } from "#functions/parts/deployed-clusters.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
 import { openStopReader } from "#functions/parts/read-stop.ts";
 
-/** Cached connections and clouds of a warm function. */
-const MAX_KEPT = 32;
+/** Cached connections and clouds of a warm function, which runs one invocation at a time. */
+const CACHE: CacheLimits = { most: 32 };
 
 /** The dependencies of a deployed function. */
 export interface DeployedDependencies extends Dependencies {
@@ -28,12 +32,13 @@ export interface DeployedDependencies extends Dependencies {
 export function createDeployedDependencies(
   role: SignInRole,
   environment: Readonly<Record<string, string | undefined>>,
+  cache = CACHE,
 ): DeployedDependencies {
-  const clouds = createBoundedCache<Cloud>(MAX_KEPT, (cloud) => cloud.close());
+  const clouds = createBoundedCache<Cloud>(cache, (cloud) => cloud.close());
   const { clusters, judgeAddress } = openDeployedClusters(environment);
   const readStop = openStopReader(environment);
   const sessionRoleArn = environment["SESSION_ROLE_ARN"] || undefined;
-  const api = createConnectionCache({ role, most: MAX_KEPT, answersAlone: true, judgeAddress });
+  const api = createConnectionCache({ role, ...cache, answersAlone: true, judgeAddress });
   // A cloud reads its cluster by the current entry, which may have changed.
   const cloudOf = (cluster: Cluster): Promise<Cloud> => {
     const { name, cloud, hash } = cluster;

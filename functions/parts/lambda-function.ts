@@ -2,8 +2,8 @@ import { getSignInRole } from "#config/sign-in.ts";
 import type { Controller } from "#core/controller.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import type { Dependencies } from "#functions/parts/dependencies.ts";
-import { openFunctionTracer } from "#functions/parts/function-tracer.ts";
 import { createDeployedDependencies } from "#functions/parts/deployed-dependencies.ts";
+import { openFunctionTracer } from "#functions/parts/function-tracer.ts";
 import type { PlatformFunction } from "#functions/parts/platform-function.ts";
 
 /** Dependencies that only one function has. */

@@ -2,13 +2,13 @@ import { randomBytes } from "node:crypto";
 import type { Cluster } from "#config/cluster.ts";
 import { WATCHES } from "#core/controllers.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
-import { createConnectionCache } from "#functions/parts/connection-cache.ts";
+import { type CacheLimits, createConnectionCache } from "#functions/parts/connection-cache.ts";
 import { openDeployedClusters } from "#functions/parts/deployed-clusters.ts";
 import { type LogLine, logToStandardOutput } from "#functions/parts/log-report.ts";
 import { createDeadline, type FunctionContext } from "#functions/parts/platform-function.ts";
 import { openStopReader } from "#functions/parts/read-stop.ts";
 import { systemClock } from "#kube/follow/clock.ts";
-import { lambda } from "#platforms/lambda/platform.ts";
+import type { OpenDeployment } from "#platforms/platform.ts";
 import { type DispatchDependencies, type SweepResult, sweep } from "#sweep/dispatch.ts";
 import { MAX_SHARD_CLUSTERS, parseSweepPayload } from "#sweep/payload.ts";
 import { createSweepTurns } from "#sweep/sweep-cluster.ts";
@@ -79,7 +79,7 @@ function buildMetricDirective(Name: string, Dimensions: readonly (readonly strin
 }
 
 /** Clusters with a cached connection in a warm function: those of a shard. */
-const MAX_KEPT = MAX_SHARD_CLUSTERS;
+const CACHE: CacheLimits = { most: MAX_SHARD_CLUSTERS };
 
 /** Limit of sockets to the platform; each cluster's limits bound the invocations in flight. */
 const MAX_SOCKETS = 100;
@@ -102,14 +102,16 @@ const OWN_NAME = "sweep";
  */
 export function createSweepDependencies(
   environment: Readonly<Record<string, string | undefined>>,
+  openDeployment: OpenDeployment,
+  cache = CACHE,
 ): SweepFunctionDependencies {
   const { clusters, judgeAddress } = openDeployedClusters(environment);
-  const deployment = lambda.openDeployment(environment, OWN_NAME);
+  const deployment = openDeployment(environment, OWN_NAME);
   const names = new Map(WATCHES.map(({ name, functionName }) => [name, functionName]));
   return {
     clusters: async () => (await clusters.all()).filter(isReached),
     clustersNamed: async (names) => (await clusters.named(names)).filter(isReached),
-    api: createConnectionCache({ role: OWN_NAME, most: MAX_KEPT, answersAlone: false, judgeAddress }),
+    api: createConnectionCache({ role: OWN_NAME, ...cache, answersAlone: false, judgeAddress }),
     invoker: deployment.createInvoker({
       functionName: (controller) => names.get(controller) ?? controller,
       maxInFlight: MAX_SOCKETS,

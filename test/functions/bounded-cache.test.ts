@@ -4,7 +4,7 @@ import { createBoundedCache } from "#functions/parts/connection-cache.ts";
 function cacheOf(limit: number) {
   const made: string[] = [];
   const discarded: string[] = [];
-  const cache = createBoundedCache<string>(limit, async (value) => void discarded.push(value));
+  const cache = createBoundedCache<string>({ most: limit }, async (value) => void discarded.push(value));
   const get = (key: string) =>
     cache.get(key, async () => {
       made.push(key);
@@ -34,7 +34,7 @@ test("a failed creation is repeated", async () => {
 });
 
 test("a value that cannot be discarded does no harm", async () => {
-  const cache = createBoundedCache<string>(1, () => Promise.reject(new Error("cannot be closed")));
+  const cache = createBoundedCache<string>({ most: 1 }, () => Promise.reject(new Error("cannot be closed")));
   expect(await cache.get("a", async () => "a")).toBe("a");
   expect(await cache.get("b", async () => "b")).toBe("b");
 });

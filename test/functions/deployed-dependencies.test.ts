@@ -82,7 +82,9 @@ test.each([
 ])("preparing fails at nothing where %s", async (_, name, text) => {
   const file = join(folder, name);
   if (text !== undefined) await writeFile(file, text);
-  await expect(createDeployedDependencies("node", { CLUSTERS_FILE: file }).prepare()).resolves.toBeUndefined();
+  await expect(
+    createDeployedDependencies("node", { CLUSTERS_FILE: file }).prepare(),
+  ).resolves.toBeUndefined();
 });
 
 test("a prepared world has the cloud of its file", async () => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { createSweepDependencies, createSweepFunction, withMetric } from "#functions/parts/sweep-function.ts";
+import { lambda } from "#platforms/lambda/platform.ts";
 import type { DispatchDependencies } from "#sweep/dispatch.ts";
 import type { SweepLine } from "#sweep/payload.ts";
 import { createSweepTurns } from "#sweep/sweep-cluster.ts";
@@ -12,6 +13,8 @@ import { expectLogLines } from "#test/log-lines.ts";
 import { TAINTED } from "#test/relay/fake-functions.ts";
 import { buildReport } from "#test/relay/report-builders.ts";
 import { createSweptWorld } from "#test/sweep/sweep-builders.ts";
+
+const { openDeployment } = lambda;
 
 const context = { awsRequestId: "request-1", getRemainingTimeInMillis: () => 120_000 };
 
@@ -136,7 +139,7 @@ describe("what a deployed sweep touches", () => {
     const cloud = { provider: "memory", instancesFile: "/none" };
     const entries = ["a", "b"].map((name) => ({ name, server: "https://127.0.0.1", cloud }));
     await writeClustersFile(file, ...entries, { name: "faulty" });
-    const clusters = await createSweepDependencies({ CLUSTERS_FILE: file }).clusters();
+    const clusters = await createSweepDependencies({ CLUSTERS_FILE: file }, openDeployment).clusters();
     expect(clusters.map(({ name }) => name)).toEqual(["a", "b"]);
   });
 
@@ -146,13 +149,17 @@ describe("what a deployed sweep touches", () => {
     ["sweep", undefined],
     [undefined, undefined],
   ])("says of its metrics that they are the deployment's, by its own name %s", (name, functionPrefix) => {
-    expect(createSweepDependencies({ AWS_LAMBDA_FUNCTION_NAME: name }).functionPrefix).toBe(functionPrefix);
+    expect(createSweepDependencies({ AWS_LAMBDA_FUNCTION_NAME: name }, openDeployment).functionPrefix).toBe(
+      functionPrefix,
+    );
   });
 
   test("is empty if the variable is not set or the file is missing", async () => {
-    await expect(createSweepDependencies({}).clusters()).rejects.toThrow("CLUSTERS_FILE is not set");
-    await expect(createSweepDependencies({ CLUSTERS_FILE: join(folder, "none") }).clusters()).rejects.toThrow(
-      "none",
+    await expect(createSweepDependencies({}, openDeployment).clusters()).rejects.toThrow(
+      "CLUSTERS_FILE is not set",
     );
+    await expect(
+      createSweepDependencies({ CLUSTERS_FILE: join(folder, "none") }, openDeployment).clusters(),
+    ).rejects.toThrow("none");
   });
 });

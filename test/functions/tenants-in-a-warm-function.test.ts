@@ -10,7 +10,10 @@ import { Report } from "#core/report.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
-import { createDeployedDependencies, type DeployedDependencies } from "#functions/parts/deployed-dependencies.ts";
+import {
+  createDeployedDependencies,
+  type DeployedDependencies,
+} from "#functions/parts/deployed-dependencies.ts";
 import { type SeveralAccounts, startSeveralAccounts } from "#test/clouds/aws/several-accounts.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 

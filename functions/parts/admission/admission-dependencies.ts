@@ -10,7 +10,7 @@ import { type Log, logToStandardOutput } from "#functions/parts/log-report.ts";
 import { SecretReference } from "#platforms/secrets/reference.ts";
 
 /** Cached clouds and tokens of a warm function, one for each configuration. */
-const MAX_KEPT = 32;
+const CACHE = { most: 32 };
 
 /** A cloud configuration that lets API servers ask about Services. */
 const Asked = z.object({ webhookToken: SecretReference });
@@ -27,8 +27,8 @@ export function createAdmissionDependencies(
   if (keys.kind === "fault")
     log({ level: "error", event: "Misconfigured", message: `ADMISSION_PUBLIC_KEYS ${keys.message}` });
   const { clusters } = openDeployedClusters(environment);
-  const clouds = createBoundedCache<Cloud>(MAX_KEPT, (cloud) => cloud.close());
-  const tokens = createBoundedCache<Authorize>(MAX_KEPT, async () => undefined);
+  const clouds = createBoundedCache<Cloud>(CACHE, (cloud) => cloud.close());
+  const tokens = createBoundedCache<Authorize>(CACHE, async () => undefined);
   return {
     readPath: createReadPath(keys.kind === "keys" ? keys.keys : []),
     cluster: (name) => clusters(name),

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
-import { createConnectionCache } from "#functions/parts/connection-cache.ts";
+import { type CacheLimits, createConnectionCache } from "#functions/parts/connection-cache.ts";
 import { openDeployedClusters } from "#functions/parts/deployed-clusters.ts";
 import {
   type Ec2EventResult,
@@ -12,7 +12,7 @@ import { parseStateChange } from "#functions/parts/ec2-events/state-change.ts";
 import { logToStandardOutput } from "#functions/parts/log-report.ts";
 import { createDeadline, type FunctionContext } from "#functions/parts/platform-function.ts";
 import { openStopReader } from "#functions/parts/read-stop.ts";
-import { lambda } from "#platforms/lambda/platform.ts";
+import type { OpenDeployment } from "#platforms/platform.ts";
 
 /** The handler that the platform calls; rejects with `Ec2EventRejected`, or if the clusters are unknown. */
 export type Ec2EventsFunction = (event: unknown, context: FunctionContext) => Promise<Ec2EventResult>;
@@ -45,7 +45,7 @@ function parseAccount(arn: string | undefined): string | undefined {
 }
 
 /** Clusters with a cached connection in a warm function. */
-const MAX_KEPT = 32;
+const CACHE: CacheLimits = { most: 32 };
 
 /** Invocations at a time. */
 const MAX_SOCKETS = 16;
@@ -59,6 +59,8 @@ const OWN_NAME = "ec2-events";
  */
 export function createEc2EventsDependencies(
   environment: Readonly<Record<string, string | undefined>>,
+  openDeployment: OpenDeployment,
+  cache = CACHE,
 ): Ec2EventsDependencies {
   const { clusters, judgeAddress } = openDeployedClusters(environment);
   const identity = `ec2-events-${randomBytes(4).toString("hex")}`;
@@ -66,7 +68,7 @@ export function createEc2EventsDependencies(
   let aws: ReturnType<Ec2EventsDependencies["aws"]> | undefined;
   return {
     clusters: () => clusters.all(),
-    api: createConnectionCache({ role: OWN_NAME, most: MAX_KEPT, answersAlone: false, judgeAddress }),
+    api: createConnectionCache({ role: OWN_NAME, ...cache, answersAlone: false, judgeAddress }),
     aws() {
       aws ??= import("#clouds/aws/locate-instance.ts").then(
         ({ createLocator, parseInstanceId: instanceIdOf }) => ({
@@ -76,7 +78,7 @@ export function createEc2EventsDependencies(
       );
       return aws;
     },
-    invoker: lambda.openDeployment(environment, OWN_NAME).createInvoker({
+    invoker: openDeployment(environment, OWN_NAME).createInvoker({
       functionName: () => nodeLifecycleWatch.functionName,
       maxInFlight: MAX_SOCKETS,
     }),

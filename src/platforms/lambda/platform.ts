@@ -1,19 +1,28 @@
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import { FUNCTION_TIMEOUT_MS } from "#platforms/invoker.ts";
 import { createLambdaInvoker } from "#platforms/lambda/invoker.ts";
-import type { Deployment, FunctionPlatform, PlatformInvoker } from "#platforms/platform.ts";
+import type {
+  Deployment,
+  FunctionPlatform,
+  OpenDeployment,
+  PlatformInvoker,
+  PlatformInvokerOptions,
+} from "#platforms/platform.ts";
 
 /** AWS Lambda. A function is named by its name or its ARN. */
-export const lambda: FunctionPlatform = {
+export const lambda = {
   name: "lambda",
   findRegion,
-  createInvoker: ({ functionName, maxInFlight, region }): PlatformInvoker =>
-    createLambdaInvoker({
-      ...{ functionName, maxInFlight, functionTimeoutMs: FUNCTION_TIMEOUT_MS },
-      client: region === undefined ? {} : { region },
-    }),
+  createInvoker,
   openDeployment,
-};
+} satisfies FunctionPlatform & { readonly openDeployment: OpenDeployment };
+
+function createInvoker({ functionName, maxInFlight, region }: PlatformInvokerOptions): PlatformInvoker {
+  return createLambdaInvoker({
+    ...{ functionName, maxInFlight, functionTimeoutMs: FUNCTION_TIMEOUT_MS },
+    client: region === undefined ? {} : { region },
+  });
+}
 
 /** The region is the given one, or what the SDK finds: AWS_REGION, or the region of the AWS profile. */
 async function findRegion(given: string | undefined): Promise<string | undefined> {
@@ -47,7 +56,7 @@ function openDeployment(
   return {
     prefix: prefix || undefined,
     createInvoker: ({ functionName, maxInFlight }) =>
-      lambda.createInvoker({ functionName: (controller) => prefix + functionName(controller), maxInFlight }),
+      createInvoker({ functionName: (controller) => prefix + functionName(controller), maxInFlight }),
     async invokeItself(payload, abortSignal) {
       client ??= new LambdaClient({ maxAttempts: 3 });
       const Payload = Buffer.from(JSON.stringify(payload));

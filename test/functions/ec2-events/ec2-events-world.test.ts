@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { createEc2EventsDependencies } from "#functions/parts/ec2-events/ec2-events-function.ts";
+import { lambda } from "#platforms/lambda/platform.ts";
 import { type FunctionUnderTest, startFunction } from "#test/functions/function-under-test.ts";
 
 let node: FunctionUnderTest;
@@ -20,7 +21,10 @@ afterEach(async () => {
 test("the deployed function signs in as itself, by one connection, and may list nodes", async () => {
   const file = join(folder, "clusters.yaml");
   await writeClustersFile(file, node.entry);
-  const world = createEc2EventsDependencies({ CLUSTERS_FILE: file, AWS_REGION: "eu-central-1" });
+  const world = createEc2EventsDependencies(
+    { CLUSTERS_FILE: file, AWS_REGION: "eu-central-1" },
+    lambda.openDeployment,
+  );
   const [cluster] = await world.clusters();
   if (cluster === undefined) throw new Error("the clusters file has no cluster");
   const transport = await world.api(cluster);
