@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { addControllerFlags } from "#cli/settings/controller-flags.ts";
 import { addStockFlags } from "#cli/settings/stock-flags.ts";
 import { DEFAULT_CLUSTER_NAME } from "#core/contracts.ts";
+import { DEFAULT_PLATFORM } from "#platforms/platforms.ts";
 
 const ALLOWED_NETWORKS = "networks of internal API servers (default: $ALLOWED_NETWORKS)";
 
@@ -33,12 +34,58 @@ export function addServingFlags(command: Command, own?: (command: Command) => Co
 
 /** Adds the flags by which `relay` finds and replaces the deployed functions. */
 export function addFunctionFlags(command: Command): Command {
-  return command
+  return addDeploymentFlags(command.optionsGroup("Functions:")).option(
+    "--fallback <where>",
+    "in-process: handles events in the relay while the function platform fails",
+  );
+}
+
+/** Adds the flags that say where the deployed functions are. */
+export function addDeploymentFlags(command: Command): Command {
+  command
+    .option("--platform <name>", "where the functions are deployed: lambda or http", DEFAULT_PLATFORM)
+    .option("--function-prefix <prefix>", "lambda: functions are named <prefix>node, …")
+    .option("--function-arn <arn>", "lambda: the node function, by name or ARN")
+    .option("--region <region>", "lambda: their region (default: $AWS_REGION, or the AWS profile's)");
+  return addFunctionUrlFlags(command, "http: ");
+}
+
+/** Adds the flags of `functions`. */
+export function addFunctionServerFlags(command: Command): Command {
+  command
     .optionsGroup("Functions:")
-    .option("--function-prefix <prefix>", "functions are named <prefix>node, …")
-    .option("--function-arn <arn>", "the node function, by name or ARN")
-    .option("--region <region>", "where the functions are (default: $AWS_REGION, or the AWS profile's)")
-    .option("--fallback <where>", "in-process: handles events in the relay while AWS Lambda fails");
+    .option("--functions <list>", "names of functions, such as node,service (default: all)")
+    .option("--concurrency <count>", "invocations at a time; others are answered 429", "100")
+    .optionsGroup("Process:")
+    .option("--bind-address <ip>", "address of the functions, /healthz and /readyz", "127.0.0.1")
+    .option("--port <port>", "port of the same; 0 picks a free one (default: $PORT, or 8080)")
+    .option("--tls-cert-file <file>", "certificate with its chain, as PEM")
+    .option("--tls-private-key-file <file>", "its private key, as PEM")
+    .option(
+      "--behind-tls-proxy",
+      "plain HTTP on any address: only a proxy that terminates TLS reaches it; needs a token",
+    )
+    .helpOption("-h, --help", "display help for command")
+    .optionsGroup("Callers (one of these is enough; without any, only this machine is served):")
+    .option("--token-file <file>", "bearer token; two lines while one replaces the other")
+    .option("--oidc-issuer-url <url>", "issuer of ID tokens, over https")
+    .option("--oidc-audience <name>", "audience of these ID tokens")
+    .option("--oidc-subjects <list>", "their subjects that may invoke functions")
+    .option("--oidc-ca-file <file>", "authority of the issuer's certificate, as PEM (default: the system's)")
+    .option("--client-ca-file <file>", "authority of client certificates, as PEM")
+    .option("--client-subjects <list>", "their common names, DNS:NAME or URI:URI that may invoke functions")
+    .optionsGroup("Functions that the sweep invokes (default: those of this process):");
+  return addFunctionUrlFlags(command);
+}
+
+/** Adds the flags by which a process invokes functions over HTTP. */
+export function addFunctionUrlFlags(command: Command, prefix = ""): Command {
+  return command
+    .option("--function-url <template>", `${prefix}their URL, with {function} for the name, such as node`)
+    .option("--function-token-file <file>", `${prefix}bearer token to send (default: $FUNCTION_TOKEN)`)
+    .option("--function-ca-file <file>", `${prefix}authority of the functions' certificates, as PEM`)
+    .option("--function-cert-file <file>", `${prefix}client certificate, as PEM`)
+    .option("--function-key-file <file>", `${prefix}its private key, as PEM`);
 }
 
 /** Adds the flags that name the cluster registry, for commands that read or change it. */

@@ -1,7 +1,8 @@
-import { createServer, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
 import { type Clock, systemClock } from "#kube/follow/clock.ts";
+import { boundConnections } from "#platforms/http/bound-connections.ts";
 import type { PlatformState } from "#relay/delivery/check-platform.ts";
 import { createPage } from "#relay/page/create-page.ts";
 import { CONTENT_SECURITY_POLICY } from "#relay/page/parts.ts";
@@ -97,37 +98,6 @@ const LIMITS = { requestTimeout: 10_000, headersTimeout: 5_000, connectionsCheck
 /** No client that reads an answer pauses for this long. */
 const IDLE_TIMEOUT_MS = 30_000;
 const MAX_CONNECTIONS = 200;
-
-/**
- * Limits the number of connections and accepts every new one. To make room, it ends the connection that has
- * been idle longest, or the oldest if all have a request. If new connections were refused, a client could
- * keep probes out by holding connections.
- */
-function boundConnections(server: Server, limit: number): void {
-  // Sets keep the order of insertion, so the first is the oldest.
-  const waiting = new Set<Socket>();
-  const answering = new Set<Socket>();
-  server.on("connection", (socket) => {
-    if (waiting.size + answering.size >= limit) {
-      const [oldest] = waiting.size > 0 ? waiting : answering;
-      if (oldest !== undefined) forget(oldest).destroy();
-    }
-    waiting.add(socket);
-    socket.once("close", () => forget(socket));
-  });
-  server.on("request", ({ socket }, response) => {
-    if (waiting.delete(socket)) answering.add(socket);
-    response.once("close", () => {
-      if (answering.delete(socket)) waiting.add(socket);
-    });
-  });
-
-  function forget(socket: Socket): Socket {
-    waiting.delete(socket);
-    answering.delete(socket);
-    return socket;
-  }
-}
 
 function formatMisdirected(host: string | undefined): string {
   const name = JSON.stringify(sanitizeText(host ?? "", 256));

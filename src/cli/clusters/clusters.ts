@@ -118,7 +118,7 @@ async function checkConnections(flags: CheckFlags): Promise<string[]> {
 const MAX_AT_ONCE = 8;
 
 async function connectTo(reached: ReachableCluster): Promise<string[]> {
-  const context = createCheckContext(reached, undefined);
+  const context = createCheckContext(reached, {});
   try {
     const findings = await runChecks(listConnectionChecks(context), context);
     const failed = findings.filter(({ outcome }) => outcome === "failed");

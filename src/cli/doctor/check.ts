@@ -5,6 +5,7 @@ import type { CheckResult } from "#core/check-result.ts";
 import type { Identity } from "#core/identities.ts";
 import type { Service } from "#core/service/service.ts";
 import type { ApiRequest, ApiResponse } from "#kube/client/transport.ts";
+import type { PlatformInvoker } from "#platforms/platform.ts";
 
 /** One check of the doctor; its name precedes what it finds. */
 export interface Check {
@@ -41,7 +42,9 @@ export interface CheckContext {
   /** The stop switch; undefined if none is configured. */
   readonly stopSwitch?: string | undefined;
   /** The functions' account of Lambda; undefined if none is configured. */
-  readonly lambda: LambdaReader | undefined;
+  readonly lambda?: LambdaReader | undefined;
+  /** Asks functions over HTTP whether they may be invoked; undefined if none are configured. */
+  readonly http?: Pick<PlatformInvoker, "dryRun"> | undefined;
   now(): Date;
 }
 

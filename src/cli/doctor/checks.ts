@@ -9,7 +9,7 @@ import {
   stopSwitchCheck,
 } from "#cli/doctor/cluster-state.ts";
 import { CONTROLLER_CHECKS } from "#cli/doctor/controller-checks.ts";
-import { fallback, lambdaConcurrency } from "#cli/doctor/lambda.ts";
+import { deployedFunctions, fallback } from "#cli/doctor/lambda.ts";
 import { createPermissionsCheck } from "#cli/doctor/permissions.ts";
 import { type CheckResult, reportFailure, reportSkipped } from "#core/check-result.ts";
 import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
@@ -38,7 +38,7 @@ export function listChecks(
     secondCcm,
     deletionState,
     relayLease,
-    lambdaConcurrency,
+    deployedFunctions,
     ...(hasFallback ? [fallback] : []),
     clock,
   ];

@@ -1,18 +1,15 @@
 import type { Command } from "commander";
-import { addReachFlags, addStopSwitchFlag, listGivenFlags, print } from "#cli/flags.ts";
+import { addDeploymentFlags, addReachFlags, addStopSwitchFlag, listGivenFlags, print } from "#cli/flags.ts";
 
 /** Adds `doctor` and `explain`, which read and change nothing. */
 export function addLookCommands(program: Command): void {
-  addStopSwitchFlag(addReachFlags(program.command("doctor")))
+  addDeploymentFlags(addStopSwitchFlag(addReachFlags(program.command("doctor"))))
     .argument("[cluster]", "its name; without it all clusters of a clusters file")
     .summary("find problems of a cluster, and their remedies")
     .description(
       "Checks what a cluster needs: API server, identities and their rights, kubelets, cloud, deletion, relay.\nExit code 0 on success, 1 if a check failed.",
     )
-    .option("--function-prefix <prefix>", "the deployed functions are named <prefix>node, …")
-    .option("--function-arn <arn>", "the deployed function, by name or ARN")
-    .option("--region <region>", "where the functions are (default: $AWS_REGION, or the AWS profile's)")
-    .option("--fallback <where>", "in-process: check what a relay could do while AWS Lambda fails")
+    .option("--fallback <where>", "in-process: check what a relay could do while the function platform fails")
     .option("--json", "a line of JSON for each check")
     .action(async (name, flags, command: Command) => {
       const { runDoctor: doctor } = await import("#cli/doctor/doctor.ts");

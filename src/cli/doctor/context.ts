@@ -1,13 +1,6 @@
 import * as z from "zod";
 import type { ReachableCluster } from "#cli/clusters/reach-cluster.ts";
-import type {
-  CheckContext,
-  LambdaReader,
-  ListedNode,
-  ListedService,
-  NodeList,
-  Signer,
-} from "#cli/doctor/check.ts";
+import type { CheckContext, ListedNode, ListedService, NodeList, Signer } from "#cli/doctor/check.ts";
 import { diagnose } from "#clouds/providers.ts";
 import { selectSettings } from "#config/cluster.ts";
 import { INSTANCE_ANNOTATION } from "#core/contracts.ts";
@@ -24,7 +17,7 @@ import { listAll } from "#kube/follow/list.ts";
 /** Creates the input of checks; `close` closes what was opened for it, except the cluster. */
 export function createCheckContext(
   reached: ReachableCluster,
-  lambda: LambdaReader | undefined,
+  functions: Pick<CheckContext, "lambda" | "http">,
   now: () => Date = () => new Date(),
   stopSwitch?: string,
 ): CheckContext & { close(): Promise<void> } {
@@ -39,7 +32,7 @@ export function createCheckContext(
     nodes: nodes.get,
     services: services.get,
     cloud: cloud.get,
-    lambda,
+    ...functions,
     stopSwitch,
     now,
     async close() {

@@ -3,13 +3,19 @@ import { ChecksFailedError } from "#cli/clusters/clusters.ts";
 import { connectClusters, type ReachableCluster, type ReachFlags } from "#cli/clusters/reach-cluster.ts";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { findStopSwitch, type StopSwitchFlags } from "#cli/deletion/stop-switch.ts";
-import type { Check, LambdaReader, NamedFinding } from "#cli/doctor/check.ts";
+import type { Check, CheckContext, NamedFinding } from "#cli/doctor/check.ts";
 import { listChecks, runChecks } from "#cli/doctor/checks.ts";
 import { createCheckContext } from "#cli/doctor/context.ts";
 import { createLambdaReader } from "#cli/doctor/lambda.ts";
 import { formatCounted } from "#cli/format-list.ts";
 import { readFallback } from "#cli/relay/fallback.ts";
-import { type FunctionFlags, readFunctionNames, readRegion } from "#cli/relay/function-names.ts";
+import { checkFunctionAccess, createFunctionInvoker } from "#cli/relay/function-access.ts";
+import {
+  type FunctionFlags,
+  readFunctionNames,
+  readPlatformName,
+  readRegion,
+} from "#cli/relay/function-names.ts";
 import type { Environment } from "#clouds/provider.ts";
 import { type CheckResult, reportFailure } from "#core/check-result.ts";
 import type { ConfigurationFault } from "#core/config-errors.ts";
@@ -40,7 +46,7 @@ export async function runDoctor(
   write: Write,
   environment: Environment = process.env,
 ): Promise<void> {
-  const lambda = await readLambda(flags);
+  const functions = await openFunctions(flags, environment);
   const stopSwitch = findStopSwitch(flags, flags.clustersFile, environment);
   const hasFallback = readFallbackOrThrow(flags.fallback);
   const { clusters, faults } = await connectClusters(name, flags, environment);
@@ -48,7 +54,7 @@ export async function runDoctor(
   try {
     // Each check has its own time limit.
     const examined = startAtMost(MAX_AT_ONCE, clusters, (reached) =>
-      examine(reached, lambda, stopSwitch, hasFallback),
+      examine(reached, functions, stopSwitch, hasFallback),
     );
     for (const [index, findings] of examined.entries()) {
       const told = await findings;
@@ -57,7 +63,7 @@ export async function runDoctor(
     }
   } finally {
     await Promise.allSettled(clusters.map((reached) => reached.close()));
-    lambda?.close();
+    await functions.close();
   }
   for (const fault of faults) tell(fault.name, [toEntryFinding(fault)], true);
   failures += faults.length;
@@ -75,11 +81,11 @@ export async function runDoctor(
 
 async function examine(
   reached: ReachableCluster,
-  lambda: LambdaReader | undefined,
+  functions: DeployedFunctions,
   stopSwitch: string | undefined,
   hasFallback: boolean,
 ) {
-  const context = createCheckContext(reached, lambda, undefined, stopSwitch);
+  const context = createCheckContext(reached, functions, undefined, stopSwitch);
   try {
     const { controllers } = reached.cluster;
     const isOn = ({ controller }: Check): boolean =>
@@ -101,13 +107,28 @@ function readFallbackOrThrow(flag: string | undefined): boolean {
   return hasFallback;
 }
 
-async function readLambda(flags: DoctorFlags): Promise<(LambdaReader & { close(): void }) | undefined> {
-  if (flags.functionPrefix === undefined && flags.functionArn === undefined) return undefined;
+/** The deployed functions as checks ask about them. */
+interface DeployedFunctions extends Pick<CheckContext, "lambda" | "http"> {
+  close(): Promise<void>;
+}
+
+async function openFunctions(flags: DoctorFlags, environment: Environment): Promise<DeployedFunctions> {
   const faults: ConfigurationFault[] = [];
-  const names = readFunctionNames(flags, faults);
-  const region = await readRegion(await loadPlatform(), flags.region, faults);
+  const platform = readPlatformName(flags.platform, faults);
+  const isGiven = platform === "http" || (flags.functionPrefix ?? flags.functionArn) !== undefined;
+  if (!isGiven && flags.functionUrl === undefined && faults.length === 0)
+    return { close: () => Promise.resolve() };
+  const functionName = readFunctionNames(flags, faults);
+  const loaded = await loadPlatform(platform);
+  const region = await readRegion(loaded, flags.region, faults);
+  if (platform === "http") await checkFunctionAccess(flags, environment, faults);
   if (faults.length > 0) throw new ConfigurationError(faults);
-  return createLambdaReader(names, region);
+  if (platform === "http") {
+    const invoker = createFunctionInvoker({ flags, functionName, platform: loaded, region }, environment);
+    return { http: invoker, close: () => invoker.close() };
+  }
+  const lambda = createLambdaReader(functionName, region);
+  return { lambda, close: async () => lambda.close() };
 }
 
 /**

@@ -3,22 +3,36 @@ import {
   GetFunctionConcurrencyCommand,
   LambdaClient,
 } from "@aws-sdk/client-lambda";
-import type { Check, LambdaReader } from "#cli/doctor/check.ts";
+import type { Check, CheckContext, LambdaReader } from "#cli/doctor/check.ts";
 import { findFallbackLimits } from "#cli/relay/fallback-limits.ts";
 import type { FunctionNames } from "#cli/relay/function-names.ts";
+import type { Cluster } from "#config/cluster.ts";
 import { getAwsCredentialsAdvice } from "#core/aws-credentials.ts";
-import { reportFailure, reportOk, reportSkipped, reportWarning } from "#core/check-result.ts";
+import {
+  type CheckResult,
+  reportFailure,
+  reportOk,
+  reportSkipped,
+  reportWarning,
+} from "#core/check-result.ts";
+import { findWatch } from "#core/controllers.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 
 /** Below this, bursts are throttled, as in new accounts, which may run ten at a time. */
 const FEW = 100;
 
-/** Checks whether the functions' account may run as many invocations as the cluster may need. */
-export const lambdaConcurrency: Check = {
+/**
+ * Checks whether the functions' account may run as many invocations as the cluster may need, or, over HTTP, whether
+ * the functions may be invoked.
+ */
+export const deployedFunctions: Check = {
   name: "functions",
-  async run({ reached: { cluster }, lambda }, signal) {
+  async run({ reached: { cluster }, lambda, http }, signal) {
+    if (http !== undefined) return checkFunctionUrls(http, cluster, signal);
     if (lambda === undefined)
-      return reportSkipped("no functions are configured: give --function-prefix or --function-arn");
+      return reportSkipped(
+        "no functions are configured: give --function-prefix or --function-arn, or --platform http with --function-url",
+      );
     try {
       const names = [...new Set(cluster.controllers.map((name) => lambda.functionName(name)))];
       const [account, ...reserved] = await Promise.all([
@@ -51,6 +65,25 @@ export const lambdaConcurrency: Check = {
     }
   },
 };
+
+/** HTTP has no account whose limits could be read: a function that is busy answers 429. */
+async function checkFunctionUrls(
+  { dryRun }: NonNullable<CheckContext["http"]>,
+  { controllers }: Cluster,
+  signal: AbortSignal,
+): Promise<CheckResult> {
+  const byFunction = new Map(controllers.map((name) => [findWatch(name)?.functionName ?? name, name]));
+  const reasons = await Promise.all([...byFunction.values()].map((controller) => dryRun(controller, signal)));
+  const faults = reasons.flatMap((reason) =>
+    reason === undefined ? [] : [`${reason.code}: ${reason.message}`],
+  );
+  if (faults.length > 0)
+    return reportFailure(
+      faults.join("; "),
+      "see the function's URL, its log, and what this command signs in with",
+    );
+  return reportOk(`they may be invoked: ${[...byFunction.keys()].join(", ")}`);
+}
 
 const ASK =
   "see the region, the prefix or ARN, and that lambda:GetAccountSettings and lambda:GetFunctionConcurrency are allowed for the credentials of this command";

@@ -1,10 +1,13 @@
 import { readFleetBrake, refuseOneThread } from "#cli/deletion/fleet-record.ts";
 import { readFallback } from "#cli/relay/fallback.ts";
+import { checkFunctionAccess } from "#cli/relay/function-access.ts";
 import {
   type FunctionFlags,
   type FunctionNames,
   readFunctionNames,
+  readPlatformName,
   readRegion,
+  selectFunctionFlags,
 } from "#cli/relay/function-names.ts";
 import {
   type ProcessFlags,
@@ -35,7 +38,8 @@ export interface RelaySettings extends ProcessSettings {
 }
 
 /** The deployed functions, and whether this process handles events while they cannot be invoked. */
-export interface FunctionSettings extends FunctionFlags {
+export interface FunctionSettings {
+  readonly flags: FunctionFlags;
   readonly functionName: FunctionNames;
   readonly platform: FunctionPlatform;
   readonly region: string | undefined;
@@ -47,7 +51,7 @@ export async function readRelaySettings(flags: RelayFlags, environment: Environm
   const faults: ConfigurationFault[] = [];
   const serving = { ...readServingSettings(flags, faults), functionPrefix: flags.functionPrefix };
   const stockFlags = readStockFlags(flags, faults);
-  const functions = await readFunctionSettings(flags, faults);
+  const functions = await readFunctionSettings(flags, environment, faults);
   const workersFor = readWorkers(flags.workers, faults);
   const fleetBrake = readFleetBrake(flags.fleetBrake, environment, faults);
   const source = selectClusterSource(flags.clustersFile, flags.given, environment, faults);
@@ -60,12 +64,13 @@ export async function readRelaySettings(flags: RelayFlags, environment: Environm
 
 async function readFunctionSettings(
   flags: RelayFlags,
+  environment: Environment,
   faults: ConfigurationFault[],
 ): Promise<FunctionSettings> {
-  const { functionPrefix, functionArn } = flags;
+  const platform = await loadPlatform(readPlatformName(flags.platform, faults));
   const functionName = readFunctionNames(flags, faults);
-  const platform = await loadPlatform();
   const region = await readRegion(platform, flags.region, faults);
+  if (platform.name === "http") await checkFunctionAccess(flags, environment, faults);
   const hasFallback = readFallback(flags.fallback, faults);
-  return { functionPrefix, functionArn, functionName, platform, region, hasFallback };
+  return { flags: selectFunctionFlags(flags), functionName, platform, region, hasFallback };
 }

@@ -23,8 +23,9 @@ export interface CommonWorkerData {
 }
 
 /** The data of a worker of `relay`. */
-export interface RelayWorkerData extends CommonWorkerData, FunctionFlags {
+export interface RelayWorkerData extends CommonWorkerData {
   readonly kind: typeof RELAY_WORKER;
+  readonly functionFlags: FunctionFlags;
   /** The functions' region; the AWS SDK's default without it. */
   readonly region: string | undefined;
   /** Whether it handles events itself while the platform fails. */

@@ -3,7 +3,8 @@ import { connectRelay } from "#cli/clusters/connect-identity.ts";
 import { openFleetBrake } from "#cli/deletion/fleet-record.ts";
 import { logToStandardError } from "#cli/process.ts";
 import { connectAsFunction, createFallbackParts } from "#cli/relay/fallback.ts";
-import { readFunctionNames } from "#cli/relay/function-names.ts";
+import { createFunctionInvoker } from "#cli/relay/function-access.ts";
+import { readFunctionNames, readPlatformName } from "#cli/relay/function-names.ts";
 import { keepCluster } from "#cli/relay/keep-cluster.ts";
 import { RELAY_WORKER, type RelayWorkerData } from "#cli/relay/relay-worker-data.ts";
 import { type ProcessTracing, startTracing } from "#cli/relay/start-tracing.ts";
@@ -17,12 +18,6 @@ import { createFallbackInvoker } from "#relay/delivery/fallback-invoker.ts";
 import { startWorkerHost, type WorkerParts, type WorkerWork } from "#relay/workers/worker-host.ts";
 
 /**
- * The limit of sockets to the platform. Each cluster's own limits bound what is in flight, and clusters come and
- * go.
- */
-const MAX_SOCKETS = 10_000;
-
-/**
  * Runs some of a relay's clusters in this worker thread until the main thread ends it; `watches` defaults to
  * those of this build.
  */
@@ -30,13 +25,11 @@ export async function runRelayWorker(data: RelayWorkerData, watches?: readonly W
   if (parentPort === null || data.kind !== RELAY_WORKER) throw new Error("this is not a worker of a relay");
   const port = parentPort;
   const tracing = await startTracing(process.env, logToStandardError);
-  const { createInvoker } = await loadPlatform();
-  const invoker = createInvoker({
-    // The main thread has already validated the flags.
-    functionName: readFunctionNames(data, []),
-    maxInFlight: MAX_SOCKETS,
-    region: data.region,
-  });
+  const { functionFlags: flags, region } = data;
+  // The main thread has already validated the flags.
+  const functionName = readFunctionNames(flags, []);
+  const platform = await loadPlatform(readPlatformName(flags.platform));
+  const invoker = createFunctionInvoker({ flags, functionName, platform, region }, process.env);
   startWorkerHost({
     port,
     ...{ start: data.start, identity: data.identity, watches },

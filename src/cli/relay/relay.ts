@@ -3,11 +3,12 @@ import { ConfigurationError } from "#cli/configuration-error.ts";
 import { openFleetBrake } from "#cli/deletion/fleet-record.ts";
 import { followSwitch, stopOfAll } from "#cli/deletion/stop-switch.ts";
 import { connectAsFunction, createFallbackParts, type FallbackParts } from "#cli/relay/fallback.ts";
+import { createFunctionInvoker } from "#cli/relay/function-access.ts";
 import { checkOneFunction, type FunctionFlags } from "#cli/relay/function-names.ts";
 import { type OpenedClusters, openClusters, prepareClustersInThread } from "#cli/relay/opened-clusters.ts";
 import type { ClusterFollowSettings } from "#cli/relay/process-settings.ts";
 import { runRelayInWorkers } from "#cli/relay/relay-in-workers.ts";
-import type { FunctionSettings, RelaySettings } from "#cli/relay/relay-settings.ts";
+import type { RelaySettings } from "#cli/relay/relay-settings.ts";
 import { RELAY_WORKER } from "#cli/relay/relay-worker-data.ts";
 import { log, type ServeOptions, serve } from "#cli/relay/serve.ts";
 import {
@@ -25,24 +26,14 @@ import type { PlatformInvoker } from "#platforms/platform.ts";
 import { createFallbackInvoker } from "#relay/delivery/fallback-invoker.ts";
 
 /**
- * The limit of sockets to the platform. Each cluster's own limits bound what is in flight, and clusters come and
- * go.
- */
-const MAX_SOCKETS = 10_000;
-
-/**
  * Watches clusters and invokes the deployed functions until a signal ends it; worker threads start with
  * `program`.
  */
 export async function runRelay(settings: RelaySettings, program: string): Promise<void> {
   const { functions, followed } = settings;
   if (followed.kind === "cluster") return relayCluster(settings, followed);
-  const opened = await openClusters(followed, ({ clusters }) => refuseOneFunction(functions, clusters));
+  const opened = await openClusters(followed, ({ clusters }) => refuseOneFunction(functions.flags, clusters));
   await relayClusters(settings, opened, program);
-}
-
-function createInvoker({ functionName, platform, region }: FunctionSettings): PlatformInvoker {
-  return platform.createInvoker({ functionName, maxInFlight: MAX_SOCKETS, region });
 }
 
 /** Follows the one cluster that flags describe, in this thread. */
@@ -50,13 +41,13 @@ async function relayCluster(
   { serving, stockFlags, functions, fleetBrake }: RelaySettings,
   { cluster, relayAccess, functionsAccess, stopSwitch, unreadFile }: ClusterFollowSettings,
 ): Promise<void> {
-  refuseOneFunction(functions, [cluster]);
+  refuseOneFunction(functions.flags, [cluster]);
   if (unreadFile !== undefined) logFlagsWin(unreadFile);
   logStockFlags(stockFlags);
   logNoReload();
   logConfigurationWarnings(cluster);
   const tracing = await startTracing(process.env, log);
-  const invoker = createInvoker(functions);
+  const invoker = createFunctionInvoker(functions, process.env);
   const clusters = [{ cluster, transport: connectExplained(relayAccess) }];
   const stops = await followSwitch(stopSwitch, {});
   if (!functions.hasFallback)
@@ -77,14 +68,14 @@ async function relayClusters(
   program: string,
 ): Promise<void> {
   logStockFlags(stockFlags);
-  const { functionPrefix, functionArn, region, hasFallback } = functions;
-  const invoker = createInvoker(functions);
+  const { flags, region, hasFallback } = functions;
+  const invoker = createFunctionInvoker(functions, process.env);
   if (workersFor !== undefined)
     return runRelayInWorkers({
       ...{ opened, program, serving, workersFor, platform: invoker, hasFallback },
       workerOf: (common) => ({
         ...{ ...common, kind: RELAY_WORKER },
-        ...{ functionPrefix, functionArn, region, hasFallback, fleetBrake },
+        ...{ functionFlags: flags, region, hasFallback, fleetBrake },
       }),
     });
   const tracing = await startTracing(process.env, log);
@@ -106,9 +97,9 @@ async function relayClusters(
 }
 
 /** Rejects one function for several controllers. */
-function refuseOneFunction(functions: FunctionFlags, clusters: ClustersFile["clusters"]): void {
+function refuseOneFunction(flags: FunctionFlags, clusters: ClustersFile["clusters"]): void {
   const controllers = clusters.flatMap((cluster) => cluster.controllers);
-  const faults = checkOneFunction(functions, controllers);
+  const faults = checkOneFunction(flags, controllers);
   if (faults.length > 0) throw new ConfigurationError(faults);
 }
 

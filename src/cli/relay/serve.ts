@@ -231,7 +231,7 @@ export function log(line: Readonly<Record<string, unknown>>): void {
  * Watches for signals: the first ends the relay cleanly, the second at once. No moment between them lets a
  * signal kill it.
  */
-function watchEndingSignals(): { readonly first: Promise<string>; readonly second: AbortSignal } {
+export function watchEndingSignals(): { readonly first: Promise<string>; readonly second: AbortSignal } {
   const second = new AbortController();
   const first = new Promise<string>((resolve) => {
     let count = 0;

@@ -68,7 +68,8 @@ const STATUS_UPDATE: DurationRange = {
   examples: "5m0s, 90s or 1h",
 };
 
-function readPort(text: string, faults: ConfigurationFault[]): number {
+/** Reads a port; 0 picks a free one. */
+export function readPort(text: string, faults: ConfigurationFault[]): number {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (port <= 65_535) return port;
   faults.push({ name: "--port", message: `"${text}" is not a port; give 0 (any free one) to 65535` });

@@ -1,9 +1,12 @@
 import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
-import { addFunctionFlags, addServingFlags, listGivenFlags } from "#cli/flags.ts";
+import { addFunctionFlags, addFunctionServerFlags, addServingFlags, listGivenFlags } from "#cli/flags.ts";
 import { outliveHangups } from "#cli/process.ts";
 
-/** Adds `run` and `relay`, which follow clusters; `mainURL` is the program that their worker threads start. */
+/**
+ * Adds `run` and `relay`, which follow clusters, and `functions`, which serves functions to relays; `mainURL` is the
+ * program that worker threads start.
+ */
 export function addRunCommands(program: Command, mainURL: string): void {
   addServingFlags(program.command("run"))
     .summary("relay and functions in one process")
@@ -17,7 +20,9 @@ export function addRunCommands(program: Command, mainURL: string): void {
 
   addServingFlags(program.command("relay"), addFunctionFlags)
     .summary("watches clusters and invokes the deployed functions")
-    .description("Watches clusters and invokes the functions that are deployed to AWS Lambda.")
+    .description(
+      "Watches clusters and invokes functions, which are deployed to AWS Lambda or served over HTTP.",
+    )
     .action(async (flags, command: Command) => {
       outliveHangups();
       keepHeapSmall();
@@ -25,6 +30,19 @@ export function addRunCommands(program: Command, mainURL: string): void {
       const settings = await readRelaySettings({ ...flags, given: listGivenFlags(command) }, process.env);
       const { runRelay } = await import("#cli/relay/relay.ts");
       await runRelay(settings, mainURL);
+    });
+
+  addFunctionServerFlags(program.command("functions"))
+    .summary("serves the functions over HTTP")
+    .description(
+      "Serves the functions over HTTP, for relays with --platform http. Their clusters and all else are read from\nthe environment, as on AWS Lambda: CLUSTERS_FILE, ALLOWED_NETWORKS, ALLOWED_SECRETS, STOP_SWITCH, FLEET_BRAKE, ….",
+    )
+    .action(async (flags) => {
+      outliveHangups();
+      const { readFunctionsSettings } = await import("#cli/functions/functions-settings.ts");
+      const settings = await readFunctionsSettings(flags, process.env);
+      const { serveFunctions } = await import("#cli/functions/serve-functions.ts");
+      await serveFunctions(settings, process.env);
     });
 }
 

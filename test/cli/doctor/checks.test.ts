@@ -16,7 +16,7 @@ import {
   subnets,
 } from "#cli/doctor/controller-checks.ts";
 import { formatFindings } from "#cli/doctor/doctor.ts";
-import { lambdaConcurrency } from "#cli/doctor/lambda.ts";
+import { deployedFunctions } from "#cli/doctor/lambda.ts";
 import { createPermissionsCheck } from "#cli/doctor/permissions.ts";
 import type { Diagnosis, NetworkDiagnosis } from "#clouds/diagnosis.ts";
 import { Cluster } from "#config/cluster.ts";
@@ -560,17 +560,17 @@ test.each<[string, Check, World, CheckResult["outcome"], string, string?]>([
     "cannot be read",
     "infra/rbac",
   ],
-  ["no functions", lambdaConcurrency, {}, "skipped", "--function-prefix"],
+  ["no functions", deployedFunctions, {}, "skipped", "--function-prefix"],
   [
     "room for functions",
-    lambdaConcurrency,
+    deployedFunctions,
     { lambda: { total: 1_000, unreserved: 900 } },
     "ok",
     "1000 at a time, 900 of them unreserved",
   ],
   [
     "a new account",
-    lambdaConcurrency,
+    deployedFunctions,
     { lambda: { total: 10, unreserved: 10 } },
     "warning",
     "10 at a time",
@@ -578,7 +578,7 @@ test.each<[string, Check, World, CheckResult["outcome"], string, string?]>([
   ],
   [
     "less than the cluster may ask for",
-    lambdaConcurrency,
+    deployedFunctions,
     { lambda: { total: 1_000, unreserved: 900, reserved: 2 } },
     "warning",
     "may run 2, and 4 may be in flight",
@@ -586,7 +586,7 @@ test.each<[string, Check, World, CheckResult["outcome"], string, string?]>([
   ],
   [
     "functions that are stopped",
-    lambdaConcurrency,
+    deployedFunctions,
     { lambda: { total: 1_000, unreserved: 900, reserved: 0 } },
     "failed",
     "prod-cloud-node-controller",
@@ -594,7 +594,7 @@ test.each<[string, Check, World, CheckResult["outcome"], string, string?]>([
   ],
   [
     "a Lambda that refuses",
-    lambdaConcurrency,
+    deployedFunctions,
     { lambda: new Error("AccessDenied") },
     "failed",
     "AccessDenied",

@@ -47,7 +47,7 @@ beforeEach(async () => {
         spinning,
         kind: RELAY_WORKER,
         start,
-        functionPrefix: "x-",
+        functionFlags: { functionPrefix: "x-" },
         identity: `test-${start.id}`,
         nodeStatusUpdateFrequencySeconds: 300,
       };
