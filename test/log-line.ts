@@ -5,9 +5,16 @@ import { CloudUsage, ClusterUsage, ObjectReport, Report } from "#core/report.ts"
 
 /** The log events, by the value of `event`, with the meaning of the line. */
 export const LOG_EVENTS = {
-  Serving: "the process answers at `url`; it has so many `clusters`",
+  Serving: "the process answers at `url`; it has so many `clusters`, or serves these `functions`",
   Draining: "a `signal` came: nothing new starts",
   Drained: "what was in flight has `finished`, or is given up",
+  Unauthenticated: "`functions` has no credential to ask for: every program on its machine can invoke them",
+  CallersRefused:
+    "so many (`count`) requests to `functions` had no valid credential since that was last said; `message` is about the last",
+  CertificateRead: "the server's certificate, or the authority of clients, has changed, and is used from now on",
+  CertificateUnusable:
+    "a file of the server's certificate cannot be used, which `message` names; the last one stays in use",
+  RequestFailed: "a request to `functions` met a fault of serverless-ccm",
   PlatformReady: "the functions of these `controllers` can be invoked",
   PlatformUnreachable: "functions cannot be invoked, for these reasons (`codes`); it is checked again",
   PlatformFailed:
@@ -170,7 +177,7 @@ export const LogLine = z.strictObject({
   decision: describeField(z.unknown(), "of a dry run: what would have been written"),
   faults: describeField(z.array(z.unknown()), "what is wrong, by path and message"),
   doubts: describeField(z.array(z.unknown()), "what is most likely a mistake"),
-  count: count("of doubts or orphans, those not named included"),
+  count: count("of doubts or orphans, those not named included, or of requests"),
   mode: describeField(
     z.enum(["lease", "audit", "full"]),
     "of a sweep: no list, one for what is overdue, or one for everything",
@@ -179,6 +186,7 @@ export const LogLine = z.strictObject({
   listed: count("objects seen in lists"),
   overdue: count("nodes and Services that a relay should have sent by then: the gap"),
   orphans: count("load balancers made for a Service that no longer exists; where they were looked for"),
+  functions: describeField(z.array(z.string()), "the names of the functions that are served"),
   functionPrefix: describeText("of a sweep: the prefix of its deployment's function names"),
   invocations: count("of functions"),
   unreported: count("objects that should have been sent, and of which there is no report"),

@@ -2,9 +2,8 @@ import type { FunctionsSettings } from "#cli/functions/functions-settings.ts";
 import { loadServedFunctions } from "#cli/functions/served-functions.ts";
 import { createFunctionInvoker } from "#cli/relay/function-access.ts";
 import { readFunctionNames } from "#cli/relay/function-names.ts";
-import { DRAIN_TIMEOUT_MS, toListenError, watchEndingSignals } from "#cli/relay/serve.ts";
+import { DRAIN_TIMEOUT_MS, log, toListenError, watchEndingSignals } from "#cli/relay/serve.ts";
 import type { Environment } from "#clouds/provider.ts";
-import { logToStandardOutput } from "#functions/parts/log-report.ts";
 import { createAuthentication } from "#platforms/http/authentication.ts";
 import { http } from "#platforms/http/platform.ts";
 import { startFunctionServer } from "#platforms/http/server.ts";
@@ -25,25 +24,25 @@ export async function serveFunctions(settings: FunctionsSettings, environment: E
     );
   const functions = await loadServedFunctions(settings.functions, environment, invoker);
   const server = await startFunctionServer({
-    ...{ functions, bindAddress, port, readTls: settings.readTls, log: logToStandardOutput },
+    ...{ functions, bindAddress, port, readTls: settings.readTls, log },
     authenticate: authentication && createAuthentication(authentication),
     concurrency: settings.concurrency,
     functionTimeoutMs: FUNCTION_TIMEOUT_MS,
   }).catch((error: unknown) => {
     throw toListenError(error, bindAddress, port);
   });
-  logToStandardOutput({ level: "info", event: "Serving", url: server.url, functions: [...functions.keys()] });
+  log({ level: "info", event: "Serving", url: server.url, functions: [...functions.keys()] });
   if (authentication === undefined)
-    logToStandardOutput({
+    log({
       level: "warn",
       event: "Unauthenticated",
       message:
         "every program on this machine can invoke the functions: give --token-file for more than a trial",
     });
   const signal = await first;
-  logToStandardOutput({ level: "info", event: "Draining", signal });
+  log({ level: "info", event: "Draining", signal });
   const finished = await server.drain(AbortSignal.any([AbortSignal.timeout(DRAIN_TIMEOUT_MS), second]));
-  logToStandardOutput({ level: finished ? "info" : "warn", event: "Drained", finished });
+  log({ level: finished ? "info" : "warn", event: "Drained", finished });
   await Promise.all([server.close(), invoker?.close()]);
   // Cached connections to API servers and clouds would keep the process alive.
   process.exit(0);

@@ -1,0 +1,277 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
+import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
+import { type Ec2Server, startEc2 } from "#emulators/ec2/server.ts";
+import { type CertificateAuthority, createCertificateAuthority } from "#emulators/harness/certificates.ts";
+import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
+import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
+import { connect } from "#kube/client/connect.ts";
+import type { Transport } from "#kube/client/transport.ts";
+import { getConnectOptions } from "#test/access.ts";
+import { type Running, runProgram, startProgram } from "#test/cli/program.ts";
+import { waitUntilTrue } from "#test/wait-until-true.ts";
+
+let folder: string;
+let plane: EmbeddedControlPlane;
+let ec2: Ec2Server;
+let admin: Transport;
+let history: NodeHistory;
+let authority: CertificateAuthority;
+let environment: Readonly<Record<string, string>>;
+const programs: Running[] = [];
+const inFolder = (name: string): string => join(folder, name);
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "functions-"));
+  plane = await startEmbeddedControlPlane({ folder: inFolder("plane") });
+  ec2 = await startEc2();
+  admin = connect(await getConnectOptions(plane, "admin"));
+  history = await recordNodeHistory(admin);
+  const cloud = { provider: "aws", region: ec2.region, vpc: DEFAULT_VPC_ID } as const;
+  await writeClustersFile(inFolder("clusters.yaml"), buildClusterEntry(plane, { name: "blue", cloud }));
+  authority = await createCertificateAuthority();
+  const server = await authority.issueServer();
+  await writeFile(inFolder("ca.pem"), authority.certificate);
+  await writeFile(inFolder("server.pem"), server.certificate);
+  await writeFile(inFolder("server.key"), server.key);
+  await writeFile(inFolder("token"), "a-token\n");
+  environment = {
+    CLUSTERS_FILE: inFolder("clusters.yaml"),
+    AWS_REGION: ec2.region,
+    AWS_ACCESS_KEY_ID: "test",
+    AWS_SECRET_ACCESS_KEY: "test",
+    AWS_EC2_METADATA_DISABLED: "true",
+    AWS_ENDPOINT_URL_EC2: ec2.url,
+  };
+});
+afterEach(async () => {
+  await Promise.all(programs.splice(0).map((each) => each.end("SIGKILL")));
+});
+afterAll(async () => {
+  await history.close();
+  await admin.close();
+  await ec2.close();
+  await plane.close();
+  await rm(folder, { recursive: true });
+});
+
+const TLS = (): readonly string[] => [
+  `--tls-cert-file=${inFolder("server.pem")}`,
+  `--tls-private-key-file=${inFolder("server.key")}`,
+];
+
+async function startFunctions(...flags: readonly string[]): Promise<{ program: Running; url: string }> {
+  const program = startProgram(["functions", "--port=0", ...flags], environment);
+  programs.push(program);
+  const { url } = await program.line("Serving");
+  return { program, url: String(url) };
+}
+
+async function startRelay(url: string, ...flags: readonly string[]): Promise<Running> {
+  const to = ["--platform=http", `--function-url=${url}/{function}`];
+  const program = startProgram(["relay", "--port=0", ...to, ...flags], {
+    CLUSTERS_FILE: environment["CLUSTERS_FILE"],
+  });
+  programs.push(program);
+  await program.line("PlatformReady");
+  return program;
+}
+
+/** Launches machines and registers their nodes. */
+async function join20(): Promise<number> {
+  const before = history.schedulable;
+  const instances = ec2.addInstances(Array.from({ length: 20 }, () => ({})));
+  await Promise.all(
+    instances.map(({ id, availabilityZone, privateDnsName: name }) =>
+      admin.send({
+        method: "POST",
+        path: "/api/v1/nodes",
+        body: buildJoiningNode({ name, providerID: `aws:///${availabilityZone}/${id}` }),
+      }),
+    ),
+  );
+  return before + 20;
+}
+
+describe("a relay and functions over HTTP", () => {
+  test.each([
+    ["in the same thread", ["--workers=0"]],
+    ["in workers", ["--workers=1"]],
+  ])("bring up twenty nodes over TLS with a bearer token, %s", async (_, workers) => {
+    const functions = await startFunctions(...TLS(), `--token-file=${inFolder("token")}`);
+    const relay = await startRelay(
+      functions.url,
+      `--function-ca-file=${inFolder("ca.pem")}`,
+      `--function-token-file=${inFolder("token")}`,
+      ...workers,
+    );
+    const all = await join20();
+    await waitUntilTrue("twenty nodes to come up", () => history.schedulable >= all);
+    expect([...history.records.values()].filter(({ naked }) => naked)).toEqual([]);
+    expect([await relay.end("SIGTERM"), await functions.program.end("SIGTERM")]).toEqual([0, 0]);
+    expect(functions.program.lines.at(-1)).toMatchObject({ event: "Drained", finished: true });
+  });
+
+  test("the sweep finds what no relay has sent, and has it done in the same process", async () => {
+    const { url } = await startFunctions();
+    const all = await join20();
+    await waitUntilTrue("the sweep to bring them up", async () => {
+      const answer = await fetch(`${url}/sweep`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: "{}",
+      });
+      expect(answer.status).toBe(200);
+      await answer.arrayBuffer();
+      return history.schedulable >= all;
+    });
+  });
+
+  test("a relay says which function refuses its token", async () => {
+    await writeFile(inFolder("other"), "another-token");
+    const { url, program } = await startFunctions(...TLS(), `--token-file=${inFolder("token")}`);
+    const relay = startProgram(["relay", "--port=0", "--platform=http", `--function-url=${url}/{function}`], {
+      CLUSTERS_FILE: environment["CLUSTERS_FILE"],
+      FUNCTION_TOKEN: "another-token",
+      NODE_EXTRA_CA_CERTS: inFolder("ca.pem"),
+    });
+    programs.push(relay);
+    const line = await relay.line("PlatformUnreachable");
+    expect(line["codes"]).toContain("CredentialsRefused");
+    expect(JSON.stringify([relay.lines, program.lines])).not.toContain("another-token");
+  });
+});
+
+describe("functions whose flags or environment are wrong", () => {
+  test.each<[string, readonly string[], readonly RegExp[]]>([
+    [
+      "another address without authentication",
+      ["--bind-address=0.0.0.0"],
+      [/--bind-address: .*--token-file/, /--bind-address: .*--tls-cert-file/],
+    ],
+    [
+      "plain HTTP for other machines",
+      ["--bind-address=0.0.0.0", "--token-file=TOKEN"],
+      [/--bind-address: .*--behind-tls-proxy/],
+    ],
+    [
+      "a proxy and client certificates alone",
+      ["--bind-address=::", "--behind-tls-proxy", "--client-ca-file=CA", "--client-subjects=relay"],
+      [/--client-ca-file: needs --tls-cert-file/, /--behind-tls-proxy: .*hides client certificates/],
+    ],
+    ["an unreadable token file", ["--token-file=NONE"], [/--token-file: .*cannot be read \(ENOENT\)/]],
+    [
+      "an issuer over plain http",
+      ["--oidc-issuer-url=http://issuer.example.com", "--oidc-audience=a", "--oidc-subjects=s"],
+      [/--oidc-issuer-url: is not an https URL/],
+    ],
+    [
+      "an issuer for any audience and subject",
+      ["--oidc-issuer-url=https://issuer.example.com"],
+      [/--oidc-audience: is missing/, /--oidc-subjects: is missing/],
+    ],
+    [
+      "certificates of any subject",
+      ["--tls-cert-file=CERT", "--tls-private-key-file=KEY", "--client-ca-file=CA"],
+      [/--client-subjects: is missing/],
+    ],
+    [
+      "a certificate without a key",
+      ["--tls-cert-file=CERT"],
+      [/--tls-cert-file: give it and --tls-private-key-file/],
+    ],
+    [
+      "a key of another certificate",
+      ["--tls-cert-file=CA", "--tls-private-key-file=KEY"],
+      [/are not a certificate and its key/],
+    ],
+    [
+      "an unknown function",
+      ["--functions=node,nodes"],
+      [/--functions: "nodes" is not a function; give some of node, /],
+    ],
+    ["no concurrency", ["--concurrency=0"], [/--concurrency: "0" is not a number/]],
+    [
+      "a plain URL of others for the sweep",
+      ["--function-url=http://fns.example.com/{function}"],
+      [/--function-url: is plain http/],
+    ],
+    [
+      "a token of others without their URL",
+      ["--function-token-file=TOKEN"],
+      [/--function-token-file: is for --function-url/],
+    ],
+  ])("end with 2: %s", async (_, flags, faults) => {
+    const files = { TOKEN: "token", NONE: "none", CERT: "server.pem", KEY: "server.key", CA: "ca.pem" };
+    const written = flags.map((flag) =>
+      flag.replace(
+        /=(TOKEN|NONE|CERT|KEY|CA)$/,
+        (_all, name: keyof typeof files) => `=${inFolder(files[name])}`,
+      ),
+    );
+    const { code, stderr } = await runProgram(["functions", "--port=0", ...written], "", environment);
+    expect(code, stderr).toBe(2);
+    const lines = stderr.trim().split("\n").slice(1);
+    expect(lines).toEqual(faults.map((fault) => expect.stringMatching(fault)));
+  });
+
+  test("end with 2 without clusters", async () => {
+    const { code, stderr } = await runProgram(["functions"], "", { CLUSTERS_FILE: undefined });
+    expect([code, stderr]).toEqual([2, expect.stringContaining("$CLUSTERS_FILE: is not set")]);
+  });
+});
+
+describe("a relay whose functions over HTTP are wrong", () => {
+  test.each<[string, readonly string[], Readonly<Record<string, string>>, RegExp]>([
+    ["without a URL", [], {}, /--function-url: is missing/],
+    [
+      "with plain HTTP to another machine",
+      ["--function-url=http://fns.example.com/{function}"],
+      {},
+      /--function-url: is plain http/,
+    ],
+    [
+      "with one URL for all",
+      ["--function-url=https://fns.example.com/"],
+      {},
+      /--function-url: has no \{function\}/,
+    ],
+    [
+      "with a prefix",
+      ["--function-url=https://{function}.example.com", "--function-prefix=p-"],
+      {},
+      /--function-prefix: is for --platform lambda/,
+    ],
+    [
+      "with a region",
+      ["--function-url=https://{function}.example.com", "--region=eu-central-1"],
+      {},
+      /--region: is for AWS Lambda/,
+    ],
+    [
+      "with a token that is none",
+      ["--function-url=https://{function}.example.com"],
+      { FUNCTION_TOKEN: "two words" },
+      /\$FUNCTION_TOKEN: is not a bearer token/,
+    ],
+  ])("ends with 2 %s", async (_, flags, more, fault) => {
+    const { code, stderr } = await runProgram(["relay", "--platform=http", ...flags], "", {
+      ...environment,
+      ...more,
+    });
+    expect(code, stderr).toBe(2);
+    expect(stderr).toMatch(fault);
+  });
+
+  test("ends with 2 on an unknown platform", async () => {
+    const { code, stderr } = await runProgram(["relay", "--platform=moon"], "", environment);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/--platform: "moon" is not a function platform; give http or lambda/),
+    ]);
+  });
+});
