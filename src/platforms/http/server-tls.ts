@@ -23,28 +23,29 @@ const READ_EVERY_MS = 10_000;
  */
 export function keepTlsFresh(
   server: Server,
+  first: ServerTls,
   readTls: ReadServerTls,
   log: (line: Readonly<Record<string, unknown>>) => void,
   everyMs = READ_EVERY_MS,
 ): () => void {
   if (!(server instanceof TlsServer)) return () => undefined;
-  let used: string | undefined;
+  let used = JSON.stringify(first);
   let failure: string | undefined;
   async function look(tlsServer: TlsServer): Promise<void> {
     try {
       const tls = await readTls();
       const text = JSON.stringify(tls);
-      if (used !== undefined && text !== used) {
+      if (text !== used) {
         tlsServer.setSecureContext({ ...tls, minVersion: "TLSv1.2" });
         // A resumed session would not be verified by the new authority.
         tlsServer.setTicketKeys(randomBytes(48));
+        used = text;
         log({
           level: "info",
           event: "CertificateRead",
           message: "new connections use the changed certificate",
         });
       }
-      used = text;
       failure = undefined;
     } catch (error) {
       const message = sanitizeText(error instanceof Error ? error.message : String(error), 500);
@@ -52,7 +53,6 @@ export function keepTlsFresh(
       failure = message;
     }
   }
-  void look(server);
   const timer = setInterval(() => void look(server), everyMs).unref();
   return () => clearInterval(timer);
 }

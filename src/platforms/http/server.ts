@@ -121,8 +121,9 @@ export async function startFunctionServer(options: FunctionServerOptions): Promi
     await runner.run(name, request, response);
   }
 
-  const server = await listen(createFunctionServer(listener, readTls && (await readTls())), options);
-  const stopFollowingTls = readTls && keepTlsFresh(server, readTls, log);
+  const tls = await readTls?.();
+  const server = await listen(createFunctionServer(listener, tls), options);
+  const stopFollowingTls = readTls && tls && keepTlsFresh(server, tls, readTls, log);
   const { port } = server.address() as AddressInfo;
   const host = bindAddress.includes(":") ? `[${bindAddress}]` : bindAddress;
   return {

@@ -5,8 +5,8 @@ import type { Event } from "#core/event.ts";
 import { type LambdaHandler, type LambdaServer, startLambda } from "#emulators/lambda/server.ts";
 import type { Invoker } from "#platforms/invoker.ts";
 import { createLambdaInvoker } from "#platforms/lambda/invoker.ts";
-import { startClosingEndpoint } from "#test/platforms/lambda/dead-endpoints.ts";
-import { NODE_EVENT as event } from "#test/platforms/lambda/node-event.ts";
+import { startClosingEndpoint } from "#test/platforms/dead-endpoints.ts";
+import { NODE_EVENT as event } from "#test/platforms/node-event.ts";
 import { buildReport } from "#test/relay/report-builders.ts";
 import { waitUntilTrue } from "#test/wait-until-true.ts";
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type LambdaServer, startLambda } from "#emulators/lambda/server.ts";
 import { lambda } from "#platforms/lambda/platform.ts";
 import { loadPlatform } from "#platforms/platforms.ts";
-import { NODE_EVENT } from "#test/platforms/lambda/node-event.ts";
+import { NODE_EVENT } from "#test/platforms/node-event.ts";
 
 const { signal } = new AbortController();
 

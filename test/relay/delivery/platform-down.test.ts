@@ -13,7 +13,7 @@ import {
   startRefusingEndpoint,
   startResettingEndpoint,
   startUnacceptingEndpoint,
-} from "#test/platforms/lambda/dead-endpoints.ts";
+} from "#test/platforms/dead-endpoints.ts";
 import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 const NODES = 50;

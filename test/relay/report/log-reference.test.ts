@@ -25,7 +25,9 @@ describe("the reference of logs", () => {
   });
 
   test("has exactly the events that the sources write", async () => {
-    const files = globSync("{functions,src/{cli,config,relay,sweep,tracing}}/**/*.ts", { cwd: ROOT });
+    const files = globSync("{functions,src/{cli,config,platforms,relay,sweep,tracing}}/**/*.ts", {
+      cwd: ROOT,
+    });
     const source = (await Promise.all(files.map((file) => readFile(ROOT + file, "utf8")))).join("\n");
     const written = [...source.matchAll(/\bevent(?:: | = .*\? .*)"([A-Z]\w+)"/g)].map(([, event]) => event);
     expect(written.filter((event) => !((event ?? "") in LOG_EVENTS))).toEqual([]);
