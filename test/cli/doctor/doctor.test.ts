@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { runDoctor } from "#cli/doctor/doctor.ts";
 import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
+import { createAuthentication } from "#platforms/http/authentication.ts";
+import { startFunctionServer } from "#platforms/http/server.ts";
 import { type ClusterInReach, startClusterInReach } from "#test/cli/cluster-in-reach.ts";
 import { runProgram } from "#test/cli/program.ts";
 
@@ -82,11 +84,48 @@ test("asks Lambda once for all clusters if functions are configured", async () =
   ]);
 });
 
+test("asks functions over HTTP whether they may be invoked", async () => {
+  const server = await startFunctionServer({
+    functions: new Map([["node", async () => undefined]]),
+    ...{ bindAddress: "127.0.0.1", port: 0, concurrency: 1, functionTimeoutMs: 1_000, log: () => undefined },
+    authenticate: createAuthentication({ readTokens: async () => ["right"] }),
+  });
+  const findings = async (token: string) => {
+    const lines: string[] = [];
+    const functionUrl = `${server.url}/{function}`;
+    const flags = { ...FLAGS, clustersFile: file, platform: "http", functionUrl, json: true };
+    const environment = { FUNCTION_TOKEN: token };
+    await runDoctor("tenant-a", flags, (line) => lines.push(line), environment).catch(() => undefined);
+    return lines.map((line) => JSON.parse(line)).filter(({ check }) => check === "functions");
+  };
+  try {
+    expect(await findings("wrong")).toMatchObject([
+      {
+        outcome: "failed",
+        message: expect.stringMatching(/^CredentialsRefused: function .*\/node: status 401/),
+      },
+    ]);
+    expect(await findings("right")).toMatchObject([
+      {
+        outcome: "failed",
+        message: expect.stringMatching(/^FunctionMissing: function .*\/node-lifecycle: status 404/),
+      },
+    ]);
+  } finally {
+    await server.close();
+  }
+});
+
 test.each<[string, readonly string[], string]>([
   [
     "two ways to name functions",
     ["--function-prefix", "a", "--function-arn", "b"],
     "--function-prefix: give it or",
+  ],
+  [
+    "functions over plain HTTP",
+    ["--platform", "http", "--function-url", "http://x/{function}"],
+    "plain http",
   ],
   ["an unknown cluster", ["tenant-z"], "has no cluster"],
 ])("%s is wrong usage", async (_, flags, message) => {
