@@ -35,7 +35,7 @@ export function addRunCommands(program: Command, mainURL: string): void {
   addFunctionServerFlags(program.command("functions"))
     .summary("serves the functions over HTTP")
     .description(
-      "Serves the functions over HTTP, for relays with --platform http. Their clusters and all else are read from\nthe environment, as on AWS Lambda: CLUSTERS_FILE, ALLOWED_NETWORKS, ALLOWED_SECRETS, STOP_SWITCH, FLEET_BRAKE, ….",
+      "Serves the functions over HTTP, for relays with --platform http.\nThe environment says which clusters there are, and the rest as on AWS Lambda: CLUSTERS_FILE, STOP_SWITCH, ….",
     )
     .action(async (flags) => {
       outliveHangups();
