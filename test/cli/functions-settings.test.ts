@@ -141,7 +141,7 @@ describe("the settings of functions", () => {
     ],
     ["an audience without an issuer", { oidcAudience: "a" }, [["--oidc-audience", /--oidc-issuer-url/]]],
     [
-      "an issuer's authority that is none",
+      "an invalid authority of the issuer",
       { ...OIDC, oidcCaFile: "/token" },
       [["--oidc-ca-file", /not a certificate/]],
     ],
@@ -168,7 +168,7 @@ describe("the settings of functions", () => {
     ],
     ["no function", { functions: "," }, [["--functions", /give some of/]]],
     ["no concurrency", { concurrency: "0" }, [["--concurrency", /"0" is not a number of 1 to 1000/]]],
-    ["a port that is none", { port: "80800" }, [["--port", /is not a port/]]],
+    ["an invalid port", { port: "80800" }, [["--port", /is not a port/]]],
     [
       "functions of others in plain text",
       { functionUrl: "http://fns.example.com/{function}" },
@@ -218,7 +218,7 @@ describe("the access to functions over HTTP", () => {
     ["a missing file", { functionTokenFile: "/none" }, {}, "--function-token-file", /ENOENT/],
     ["a token of two words", {}, { FUNCTION_TOKEN: "two words" }, "$FUNCTION_TOKEN", /is not a bearer token/],
     [
-      "an authority that is none",
+      "an invalid authority",
       { functionCaFile: "/token" },
       {},
       "--function-ca-file",

@@ -200,7 +200,7 @@ function classifyError(error: unknown, settleMs: number): Invocation {
   if (error instanceof AccessError) return createFailure("Denied", error.message);
   const words = describeError(error);
   if (error instanceof Error && notConnected.has(error)) return createFailure("Unreachable", words);
-  // An endless answer: the function has ended, or whatever answers is none.
+  // An answer begins when the function has ended, so an endless one is not a report.
   if (error instanceof errors.ResponseExceededMaxSizeError)
     return createFailure("BadReport", `the answer has more than ${MAX_ANSWER_BYTES} bytes`);
   return createFailure("Unreachable", words, settleMs);

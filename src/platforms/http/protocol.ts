@@ -81,7 +81,7 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** What a status other than 200 means for the caller: a code of a failed invocation, and whether the function may run. */
+/** What a status other than 200 means: the code of a failed invocation, and whether the function may run. */
 export interface Failure {
   readonly code: "BadReport" | "Denied" | "FunctionError" | "Rejected" | "Throttled" | "Unreachable";
   readonly mayRun: boolean;

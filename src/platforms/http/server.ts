@@ -50,7 +50,7 @@ export interface FunctionServer {
   close(): Promise<void>;
 }
 
-/** A caller sends headers and body at once; a slower one is none of ours. */
+/** A relay sends headers and body at once. */
 const LIMITS = { headersTimeout: 10_000, requestTimeout: 20_000, connectionsCheckingInterval: 1_000 };
 /** Longer than callers keep an idle connection, which then close it first; they learn this time. */
 const KEEP_ALIVE_MS = 65_000;

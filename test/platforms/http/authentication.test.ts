@@ -142,7 +142,7 @@ describe("an ID token", () => {
     ],
     ["that is forged", () => issuer.sign(CLAIMS, { forged: true }), "unauthenticated", /neither/],
     ["that is not signed", () => issuer.sign(CLAIMS, { algorithm: "none" }), "unauthenticated", /neither/],
-    ["that is none", () => "some-token", "unauthenticated", /neither/],
+    ["that is a text", () => "some-token", "unauthenticated", /neither/],
     [
       "that is changed",
       () =>
@@ -176,7 +176,7 @@ describe("an ID token", () => {
         expect(await authenticate(bearer(own.sign(CLAIMS)))).toMatchObject({ kind: "allowed" });
       expect(own.asked()).toEqual(["/.well-known/openid-configuration", "/.well-known/jwks.json"]);
       own.rotateKeys();
-      // Unknown keys cost the issuer no request for a while, whoever sends them.
+      // Unknown keys cost the issuer no request for a while.
       for (let count = 0; count < 20; count += 1) await authenticate(bearer(own.sign(CLAIMS)));
       expect(own.asked().length).toBeLessThanOrEqual(3);
       // Discovery is old by now, and with it the keys.

@@ -153,7 +153,7 @@ describe("a request", () => {
     ["that is not JSON", 400, "EventRejected", async () => post(`${(await start()).url}/node`, "{")],
     ["without a body", 400, "EventRejected", async () => post(`${(await start()).url}/node`, "")],
     [
-      "with a time that is none",
+      "with an invalid time",
       400,
       "EventRejected",
       async () =>
