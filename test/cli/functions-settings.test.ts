@@ -9,6 +9,7 @@ import { checkFunctionAccess, createFunctionAccess } from "#cli/relay/function-a
 import type { FunctionFlags } from "#cli/relay/function-names.ts";
 import type { ConfigurationFault } from "#core/config-errors.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
+import { PUBLIC_KEY } from "#test/functions/admission/review-builders.ts";
 import { listFunctionNames } from "../../build/function-names.ts";
 
 let folder = "";
@@ -53,7 +54,7 @@ describe("the settings of functions", () => {
     expect(await read({})).toEqual({
       bindAddress: "127.0.0.1",
       port: 8080,
-      functions: SERVABLE_FUNCTIONS,
+      functions: SERVABLE_FUNCTIONS.filter((name) => name !== "admission"),
       concurrency: 100,
       authentication: undefined,
       readTls: undefined,
@@ -63,9 +64,14 @@ describe("the settings of functions", () => {
     expect((await read({ port: "0" }, { ...ENVIRONMENT, PORT: "9000" })).port).toBe(0);
   });
 
-  test("know every deployed function but the one that only API servers ask", async () => {
-    const deployed = (await listFunctionNames()).filter((name) => name !== "admission");
-    expect(SERVABLE_FUNCTIONS.toSorted()).toEqual(deployed.toSorted());
+  test("know every deployed function", async () => {
+    expect(SERVABLE_FUNCTIONS.toSorted()).toEqual((await listFunctionNames()).toSorted());
+  });
+
+  test("have admission if the environment has its keys", async () => {
+    const { functions } = await read({}, { ...ENVIRONMENT, ADMISSION_PUBLIC_KEYS: PUBLIC_KEY });
+    expect(functions).toEqual(SERVABLE_FUNCTIONS);
+    await expect(read({ functions: "admission" })).rejects.toThrow("$ADMISSION_PUBLIC_KEYS: is not set");
   });
 
   test.each<[string, Partial<FunctionsFlags>]>([
@@ -217,13 +223,7 @@ describe("the access to functions over HTTP", () => {
     ["a file of two tokens", { functionTokenFile: "/two-tokens" }, {}, "--function-token-file", /at most 1/],
     ["a missing file", { functionTokenFile: "/none" }, {}, "--function-token-file", /ENOENT/],
     ["a token of two words", {}, { FUNCTION_TOKEN: "two words" }, "$FUNCTION_TOKEN", /is not a bearer token/],
-    [
-      "an invalid authority",
-      { functionCaFile: "/token" },
-      {},
-      "--function-ca-file",
-      /not a certificate/,
-    ],
+    ["an invalid authority", { functionCaFile: "/token" }, {}, "--function-ca-file", /not a certificate/],
     [
       "a certificate without a key",
       { functionCertFile: "/ca.pem" },

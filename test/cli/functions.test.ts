@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Agent, request } from "undici";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type EmbeddedControlPlane, startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
@@ -13,6 +14,7 @@ import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { getConnectOptions } from "#test/access.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
+import { buildReview, buildSignedPath, PUBLIC_KEY } from "#test/functions/admission/review-builders.ts";
 import { waitUntilTrue } from "#test/wait-until-true.ts";
 
 let folder: string;
@@ -129,6 +131,34 @@ describe("a relay and functions over HTTP", () => {
       await answer.arrayBuffer();
       return history.schedulable >= all;
     });
+  });
+
+  test("API servers ask admission at its signed path, and strangers learn nothing", async () => {
+    const program = startProgram(["functions", "--port=0", ...TLS(), `--token-file=${inFolder("token")}`], {
+      ...environment,
+      ADMISSION_PUBLIC_KEYS: PUBLIC_KEY,
+    });
+    programs.push(program);
+    const { url, functions } = await program.line("Serving");
+    expect(functions).toContain("admission");
+    const agent = new Agent({ connect: { ca: authority.certificate } });
+    const ask = async (path: string): Promise<number> => {
+      const { statusCode, body } = await request(`${url}${path}`, {
+        ...{ dispatcher: agent, method: "POST", headers: { "content-type": "application/json" } },
+        body: JSON.stringify(
+          buildReview({ metadata: { name: "x", namespace: "default", uid: "u" }, spec: {} }),
+        ),
+      });
+      await body.dump();
+      return statusCode;
+    };
+    // The cluster has no token for admission, so the review ends there.
+    expect([
+      await ask(buildSignedPath("blue")),
+      await ask("/lb-service/blue"),
+      await ask("/lb-service/"),
+    ]).toEqual([401, 401, 404]);
+    await agent.close();
   });
 
   test("a relay says which function refuses its token", async () => {

@@ -5,7 +5,7 @@ import {
   readKeyPairFiles,
   readTokenFile,
 } from "#cli/credential-files.ts";
-import { SERVABLE_FUNCTIONS } from "#cli/functions/served-functions.ts";
+import { ADMISSION, SERVABLE_FUNCTIONS } from "#cli/functions/served-functions.ts";
 import { checkFunctionAccess } from "#cli/relay/function-access.ts";
 import { type FunctionFlags, readFunctionNames } from "#cli/relay/function-names.ts";
 import { readPort } from "#cli/relay/serving-settings.ts";
@@ -71,7 +71,7 @@ export async function readFunctionsSettings(
   const settings: FunctionsSettings = {
     bindAddress,
     port: readPort(flags.port ?? (environment["PORT"] || DEFAULT_PORT), faults),
-    functions: readFunctionList(flags.functions, faults),
+    functions: readFunctionList(flags.functions, environment, faults),
     concurrency: readConcurrency(flags.concurrency, faults),
     authentication: isAuthenticated
       ? {
@@ -196,14 +196,25 @@ function readClientSubjects(
   return subjects;
 }
 
-function readFunctionList(text: string | undefined, faults: ConfigurationFault[]): readonly string[] {
-  if (text === undefined) return SERVABLE_FUNCTIONS;
+/** Without a list, `admission` is served if the environment has its keys. */
+function readFunctionList(
+  text: string | undefined,
+  environment: Environment,
+  faults: ConfigurationFault[],
+): readonly string[] {
+  const hasKeys = Boolean(environment["ADMISSION_PUBLIC_KEYS"]);
+  if (text === undefined) return SERVABLE_FUNCTIONS.filter((name) => hasKeys || name !== ADMISSION);
   const names = [...new Set(splitList(text))];
   const unknown = names.filter((name) => !SERVABLE_FUNCTIONS.includes(name));
   if (unknown.length > 0 || names.length === 0)
     faults.push({
       name: "--functions",
       message: `${unknown.map((name) => `"${sanitizeText(name)}"`).join(", ") || "nothing"} is not a function; give some of ${SERVABLE_FUNCTIONS.join(", ")}`,
+    });
+  if (names.includes(ADMISSION) && !hasKeys)
+    faults.push({
+      name: "$ADMISSION_PUBLIC_KEYS",
+      message: "is not set: the function admission needs what `infra admission-url --public-key` prints",
     });
   return names;
 }

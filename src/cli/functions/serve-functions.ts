@@ -1,5 +1,5 @@
 import type { FunctionsSettings } from "#cli/functions/functions-settings.ts";
-import { loadServedFunctions } from "#cli/functions/served-functions.ts";
+import { loadServedFunctions, loadWebhooks } from "#cli/functions/served-functions.ts";
 import { createFunctionInvoker } from "#cli/relay/function-access.ts";
 import { readFunctionNames } from "#cli/relay/function-names.ts";
 import { DRAIN_TIMEOUT_MS, log, toListenError, watchEndingSignals } from "#cli/relay/serve.ts";
@@ -23,15 +23,16 @@ export async function serveFunctions(settings: FunctionsSettings, environment: E
       environment,
     );
   const functions = await loadServedFunctions(settings.functions, environment, invoker);
+  const webhooks = loadWebhooks(settings.functions, environment);
   const server = await startFunctionServer({
-    ...{ functions, bindAddress, port, readTls: settings.readTls, log },
+    ...{ functions, webhooks, bindAddress, port, readTls: settings.readTls, log },
     authenticate: authentication && createAuthentication(authentication),
     concurrency: settings.concurrency,
     functionTimeoutMs: FUNCTION_TIMEOUT_MS,
   }).catch((error: unknown) => {
     throw toListenError(error, bindAddress, port);
   });
-  log({ level: "info", event: "Serving", url: server.url, functions: [...functions.keys()] });
+  log({ level: "info", event: "Serving", url: server.url, functions: settings.functions });
   if (authentication === undefined)
     log({
       level: "warn",

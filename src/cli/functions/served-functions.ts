@@ -1,6 +1,8 @@
 import { createInProcessInvoker } from "#cli/run/in-process-functions.ts";
 import { getSignInRole } from "#config/sign-in.ts";
 import { WATCHES } from "#core/controllers.ts";
+import { createAdmissionDependencies } from "#functions/parts/admission/admission-dependencies.ts";
+import { createAdmissionFunction } from "#functions/parts/admission/admission-function.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { CONTROLLER_NAMES, groupByFunction, loadControllers } from "#functions/parts/controllers.ts";
 import { createDeployedDependencies } from "#functions/parts/deployed-dependencies.ts";
@@ -12,6 +14,7 @@ import {
 import { openFunctionTracer } from "#functions/parts/function-tracer.ts";
 import { createSweepDependencies, createSweepFunction } from "#functions/parts/sweep-function.ts";
 import type { ServedFunction } from "#platforms/http/function-runner.ts";
+import type { Webhook } from "#platforms/http/webhook-runner.ts";
 import { FUNCTION_TIMEOUT_MS } from "#platforms/invoker.ts";
 import type { Deployment, PlatformInvoker } from "#platforms/platform.ts";
 
@@ -20,14 +23,18 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const SWEEP = "sweep";
 const EC2_EVENTS = "ec2-events";
 
+/** The function that API servers ask, and no relay. */
+export const ADMISSION = "admission";
+
 /**
  * The functions that can be served: those of controllers, the sweep, which needs something that invokes it every
- * minute, and `ec2-events`, which needs EC2's events from EventBridge.
+ * minute, `ec2-events`, which needs EC2's events from EventBridge, and `admission`, which needs keys.
  */
 export const SERVABLE_FUNCTIONS: readonly string[] = [
   ...new Set(WATCHES.map(({ functionName }) => functionName)),
   SWEEP,
   EC2_EVENTS,
+  ADMISSION,
 ];
 
 /**
@@ -49,8 +56,9 @@ export async function loadServedFunctions(
   const served = new Map<string, ServedFunction>();
   const openDeployment = (_: unknown, ownName: string): Deployment =>
     createDeployment(served, ownName, invoker);
+  const invoked = names.filter((name) => name !== ADMISSION);
   await Promise.all(
-    names.map(async (name) => {
+    invoked.map(async (name) => {
       served.set(name, await loadFunction(name));
     }),
   );
@@ -72,6 +80,22 @@ export async function loadServedFunctions(
     const fleetBrake = name === "node-lifecycle" ? openDeployedFleetBrake(environment) : undefined;
     return createControllerFunction(controllers.get(name) ?? [], { ...dependencies, fleetBrake, tracer });
   }
+}
+
+/** Loads what API servers ask at `/lb-service/CLUSTER/SIGNATURE`, as at a function URL of Lambda. */
+export function loadWebhooks(names: readonly string[], environment: Environment): readonly Webhook[] {
+  if (!names.includes(ADMISSION)) return [];
+  const dependencies = createAdmissionDependencies(environment);
+  const admission = createAdmissionFunction(dependencies);
+  return [
+    {
+      pathPrefix: "/lb-service/",
+      // Nothing is read from strangers.
+      readsBody: (path) => dependencies.readPath(path)?.isSigned === true,
+      answer: ({ method, path, headers, body }, context) =>
+        admission({ rawPath: path, headers, body, requestContext: { http: { method } } }, context),
+    },
+  ];
 }
 
 /** Creates the deployment of functions over HTTP, as one of them sees it. */

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
+import { readBytes, sendError, TOO_LARGE } from "#platforms/http/exchange.ts";
 import {
   buildCloudEventHeaders,
-  ERROR_STATUS,
   type ErrorCode,
   JSON_TYPE,
   MAX_ANSWER_BYTES,
@@ -134,11 +134,9 @@ function checkHeaders({ headers }: IncomingMessage): Fault | undefined {
   const timeout = headers[TIMEOUT_HEADER];
   if (timeout !== undefined && !/^\d{1,9}$/.test(String(timeout)))
     return ["EventRejected", `${TIMEOUT_HEADER} is not a number of milliseconds`];
-  if (Number(headers["content-length"] ?? 0) > MAX_REQUEST_BYTES) return TOO_LARGE;
+  if (Number(headers["content-length"] ?? 0) > MAX_REQUEST_BYTES) return [TOO_LARGE.code, TOO_LARGE.message];
   return undefined;
 }
-
-const TOO_LARGE: Fault = ["TooLarge", `an event has at most ${MAX_REQUEST_BYTES} bytes`];
 
 function readTimeoutMs({ headers }: IncomingMessage): number | undefined {
   const timeout = headers[TIMEOUT_HEADER];
@@ -149,26 +147,11 @@ type Body =
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "error"; readonly code: ErrorCode; readonly message: string };
 
-/**
- * Reads the body. One that is too large is dropped to its end, so that the caller reads the answer, but an endless
- * one costs its connection.
- */
 async function readBody(request: IncomingMessage): Promise<Body> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
+  const bytes = await readBytes(request);
+  if (!Buffer.isBuffer(bytes)) return bytes;
   try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes <= MAX_REQUEST_BYTES) chunks.push(chunk);
-      if (bytes > 2 * MAX_REQUEST_BYTES) break;
-    }
-  } catch {
-    return { kind: "error", code: "RequestTimeout", message: "the body did not arrive" };
-  }
-  if (bytes > MAX_REQUEST_BYTES) return { kind: "error", code: TOO_LARGE[0], message: TOO_LARGE[1] };
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
-    return { kind: "value", value: JSON.parse(text) };
+    return { kind: "value", value: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) };
   } catch {
     return {
       kind: "error",
@@ -228,17 +211,4 @@ async function endBy(
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** Answers with an error. What is left of the request's body is dropped, so that the caller reads the answer. */
-export function sendError(
-  request: IncomingMessage,
-  response: ServerResponse,
-  code: ErrorCode,
-  message: string,
-): void {
-  if (response.headersSent || response.destroyed) return;
-  const body = JSON.stringify({ code, message });
-  response.writeHead(ERROR_STATUS[code], { "content-type": JSON_TYPE, "cache-control": "no-store" });
-  response.end(request.method === "HEAD" ? undefined : body);
 }

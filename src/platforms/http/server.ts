@@ -11,18 +11,21 @@ import { TLSSocket } from "node:tls";
 import { sanitizeText } from "#core/sanitize-text.ts";
 import type { Authenticate } from "#platforms/http/authentication.ts";
 import { boundConnections } from "#platforms/http/bound-connections.ts";
+import { sendError } from "#platforms/http/exchange.ts";
 import {
   createFunctionRunner,
   type FunctionRunner,
   type ServedFunction,
-  sendError,
 } from "#platforms/http/function-runner.ts";
 import { type ErrorCode, isLoopback } from "#platforms/http/protocol.ts";
 import { keepTlsFresh, type ReadServerTls } from "#platforms/http/server-tls.ts";
+import { createWebhookRunner, type Webhook } from "#platforms/http/webhook-runner.ts";
 
 export interface FunctionServerOptions {
   /** The functions by their names, such as `node`. */
   readonly functions: ReadonlyMap<string, ServedFunction>;
+  /** What other callers than relays ask; none by default. */
+  readonly webhooks?: readonly Webhook[] | undefined;
   /** Without it everyone may invoke, and only a loopback address is served. */
   readonly authenticate?: Authenticate | undefined;
   /** Reads certificate, key and the authority of client certificates; without it the server speaks plain HTTP. */
@@ -72,6 +75,7 @@ export async function startFunctionServer(options: FunctionServerOptions): Promi
       `${bindAddress} is not a loopback address: functions are not served there without authentication`,
     );
   const runner = createFunctionRunner(options);
+  const webhookRunner = createWebhookRunner(options.functionTimeoutMs);
   let isDraining = false;
   const refusals = createRefusalLog(log);
 
@@ -90,6 +94,11 @@ export async function startFunctionServer(options: FunctionServerOptions): Promi
 
   async function handle(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
     const refuse = (code: ErrorCode, message: string): void => sendError(request, response, code, message);
+    const webhook = options.webhooks?.find(({ pathPrefix }) => path.startsWith(pathPrefix));
+    if (webhook !== undefined) {
+      if (isDraining) return refuse("Draining", ENDS);
+      return webhookRunner.run(webhook, request, response, path);
+    }
     if (authenticate === undefined) {
       // A page of another site could name this machine as its own.
       if (!isLoopback(stripPort(request.headers.host ?? "")))
@@ -115,7 +124,7 @@ export async function startFunctionServer(options: FunctionServerOptions): Promi
     }
     if (isDraining) {
       response.setHeader("retry-after", "1");
-      return refuse("Draining", "this process ends; ask another one");
+      return refuse("Draining", ENDS);
     }
     if (request.method === "HEAD") return void response.writeHead(204).end();
     await runner.run(name, request, response);
@@ -142,6 +151,8 @@ export async function startFunctionServer(options: FunctionServerOptions): Promi
     },
   };
 }
+
+const ENDS = "this process ends; ask another one";
 
 /** Time for the last requests of invocations that were told to start nothing new. */
 const SETTLE_MS = 1_000;

@@ -12,6 +12,7 @@ import {
   type FunctionServerOptions,
   startFunctionServer,
 } from "#platforms/http/server.ts";
+import type { Webhook } from "#platforms/http/webhook-runner.ts";
 import type { CallerTls, PlatformInvoker } from "#platforms/platform.ts";
 import { NODE_EVENT as event } from "#test/platforms/node-event.ts";
 import { buildReport } from "#test/relay/report-builders.ts";
@@ -347,6 +348,62 @@ describe("a function", () => {
       "its place to be free",
       async () => (await post(`${url}/node`, event, hurried)).status === 504,
     );
+  });
+});
+
+describe("a webhook", () => {
+  const webhook = (answer: Webhook["answer"]): Webhook => ({
+    pathPrefix: "/hook/",
+    readsBody: (path) => path === "/hook/known",
+    answer,
+  });
+  const echoing = webhook(async ({ method, path, headers, body }) => ({
+    statusCode: 202,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ method, path, authorization: headers["authorization"], body }),
+  }));
+  const authenticate = createAuthentication({ readTokens: async () => ["right"] });
+
+  test("has its own authentication, its own paths and the whole request", async () => {
+    const { url } = await start({ node: reporting }, { authenticate, webhooks: [echoing] });
+    const headers = { "content-type": "text/plain", authorization: "Bearer its-own" };
+    const { status, body } = await post(`${url}/hook/known?x=1`, "text", headers);
+    const path = "/hook/known";
+    expect([status, body]).toEqual([
+      202,
+      { method: "POST", path, authorization: "Bearer its-own", body: "text" },
+    ]);
+    expect((await post(`${url}/hookless`, "text", headers)).status).toBe(401);
+  });
+
+  test("reads no body from strangers", async () => {
+    const { url } = await start({ node: reporting }, { authenticate, webhooks: [echoing] });
+    expect((await post(`${url}/hook/unknown`, "text")).body["body"]).toBe("");
+    expect((await post(`${url}/hook/known`, " ".repeat(5_000_001))).status).toBe(413);
+  });
+
+  test("takes no places of functions, and is refused beyond its own", async () => {
+    const ends: (() => void)[] = [];
+    const slow = webhook(async () => {
+      await new Promise<void>((resolve) => void ends.push(resolve));
+      return { statusCode: 200, headers: {}, body: "{}" };
+    });
+    const { url } = await start({ node: reporting }, { concurrency: 1, webhooks: [slow] });
+    const all = Array.from({ length: 16 }, () => post(`${url}/hook/known`));
+    await waitUntilTrue("sixteen requests", () => ends.length === 16);
+    expect((await post(`${url}/hook/known`)).status).toBe(429);
+    expect((await post(`${url}/node`)).status).toBe(200);
+    for (const end of ends) end();
+    expect((await Promise.all(all)).every(({ status }) => status === 200)).toBe(true);
+  });
+
+  test("is refused with the functions at the end, and a fault of it ends its connection alone", async () => {
+    const failing = webhook(() => Promise.reject(new Error("boom")));
+    const server = await start({ node: reporting }, { webhooks: [failing] });
+    await expect(post(`${server.url}/hook/known`)).rejects.toThrow();
+    expect(lines).toEqual([{ level: "error", event: "RequestFailed", message: "Error: boom" }]);
+    await server.drain(AbortSignal.abort());
+    expect((await post(`${server.url}/hook/known`)).status).toBe(503);
   });
 });
 
