@@ -120,6 +120,11 @@ describe("the settings of functions", () => {
     ],
     ["everyone behind a proxy", { ...ELSEWHERE, behindTlsProxy: true }, [["--bind-address", /--token-file/]]],
     [
+      "everyone behind a proxy on this machine",
+      { behindTlsProxy: true },
+      [["--bind-address", /through the proxy/]],
+    ],
+    [
       "client certificates behind a proxy",
       { ...ELSEWHERE, behindTlsProxy: true, clientCaFile: "/ca.pem", clientSubjects: "relay" },
       [

@@ -62,7 +62,8 @@ export async function readFunctionsSettings(
   if (tokenFault !== undefined) faults.push({ name: "--token-file", message: tokenFault });
   const hasBearer = tokenFile !== undefined || oidc !== undefined;
   const isAuthenticated = hasBearer || clientCaFile !== undefined;
-  if (!isLoopback(bindAddress)) checkExposure(flags, { hasBearer, isAuthenticated }, faults);
+  if (!isLoopback(bindAddress) || flags.behindTlsProxy === true)
+    checkExposure(flags, { hasBearer, isAuthenticated }, faults);
   if (environment["CLUSTERS_FILE"] === undefined)
     faults.push({
       name: "$CLUSTERS_FILE",
@@ -96,7 +97,9 @@ function checkExposure(
   { hasBearer, isAuthenticated }: { readonly hasBearer: boolean; readonly isAuthenticated: boolean },
   faults: ConfigurationFault[],
 ): void {
-  const where = `"${sanitizeText(bindAddress)}" is not a loopback address`;
+  const where = isLoopback(bindAddress)
+    ? "others reach the functions through the proxy"
+    : `"${sanitizeText(bindAddress)}" is not a loopback address`;
   if (!isAuthenticated)
     faults.push({
       name: "--bind-address",

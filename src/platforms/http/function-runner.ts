@@ -92,7 +92,12 @@ export function createFunctionRunner(options: FunctionRunnerOptions): FunctionRu
         if (outcome.kind === "error") return refuse(outcome.code, outcome.message);
         const { text, id } = outcome;
         const headers = buildCloudEventHeaders(id, `/functions/${name}`, "serverless-ccm.report");
-        response.writeHead(200, { ...headers, "content-type": JSON_TYPE, "cache-control": "no-store" });
+        response.writeHead(200, {
+          ...headers,
+          "content-type": JSON_TYPE,
+          "content-length": Buffer.byteLength(text),
+          "cache-control": "no-store",
+        });
         response.end(text);
       } finally {
         if (!isRunning) ended(invocation);

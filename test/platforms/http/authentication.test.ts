@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
-import type { RequestListener } from "node:http";
+import { createServer as createPlainServer, type RequestListener, type Server } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -207,28 +207,47 @@ describe("an ID token", () => {
 });
 
 describe("an issuer", () => {
-  let close = async (): Promise<void> => undefined;
-  afterEach(() => close());
+  const closing: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close();
+  });
 
-  test.each<[string, (url: string) => RequestListener]>([
-    [
-      "redirects",
-      () => (_, response) => response.writeHead(302, { location: "https://issuer.example.com" }).end(),
-    ],
+  /** A server, and the paths that were asked of it. */
+  async function listen(
+    server: Server,
+    scheme: string,
+  ): Promise<{ readonly url: string; readonly paths: (string | undefined)[] }> {
+    const paths: (string | undefined)[] = [];
+    server.on("request", ({ url }) => paths.push(url));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    closing.push(async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    });
+    return { url: `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`, paths };
+  }
+
+  let pouredBytes = 0;
+
+  test.each<[string, (url: string, plainUrl: string) => RequestListener]>([
+    ["redirects", (url) => (_, response) => response.writeHead(302, { location: `${url}/elsewhere` }).end()],
     [
       "is another one",
-      () => (_, response) => response.end(JSON.stringify({ issuer: "https://x", jwks_uri: "https://x" })),
+      (url) => (_, response) =>
+        response.end(JSON.stringify({ issuer: "https://x", jwks_uri: `${url}/keys` })),
     ],
     [
       "has its keys over plain http",
-      (url) => (_, response) =>
-        response.end(JSON.stringify({ issuer: url, jwks_uri: url.replace("https", "http") })),
+      (url, plainUrl) => (_, response) =>
+        response.end(JSON.stringify({ issuer: url, jwks_uri: `${plainUrl}/keys` })),
     ],
     [
       "answers without an end",
       () => (_, response) => {
         response.writeHead(200);
         const pour = (): void => {
+          do pouredBytes += 65_536;
           while (!response.destroyed && response.write(" ".repeat(65_536)));
         };
         response.on("drain", pour);
@@ -237,23 +256,18 @@ describe("an issuer", () => {
     ],
     ["answers no JSON", () => (_, response) => response.end("<html>")],
     ["fails", () => (_, response) => response.writeHead(500).end("{}")],
-  ])("that %s confirms no token", async (_, listenerFor) => {
+  ])("that %s confirms no token, and is asked nothing else", async (_, listenerFor) => {
+    pouredBytes = 0;
     const authority = await createCertificateAuthority();
     const { certificate: cert, key } = await authority.issueServer();
-    const paths: (string | undefined)[] = [];
+    const plain = await listen(
+      createPlainServer((_request, response) => response.end("{}")),
+      "http",
+    );
     let listener: RequestListener = () => undefined;
-    const server = createServer({ cert, key }, (request, response) => {
-      paths.push(request.url);
-      listener(request, response);
-    });
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    close = async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    };
-    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    listener = listenerFor(url);
+    const server = createServer({ cert, key }, (request, response) => listener(request, response));
+    const { url, paths } = await listen(server, "https");
+    listener = listenerFor(url, plain.url);
     const oidc = { issuer: url, audience: "a", subjects: ["s"], certificateAuthority: authority.certificate };
     const other = await startIssuer();
     const token = other.sign({ iss: url, aud: "a", sub: "s" });
@@ -262,6 +276,7 @@ describe("an issuer", () => {
       kind: "unauthenticated",
       message: expect.stringContaining("keys cannot be read"),
     });
-    expect(paths).toEqual(["/.well-known/openid-configuration"]);
+    expect([paths, plain.paths]).toEqual([["/.well-known/openid-configuration"], []]);
+    expect(pouredBytes).toBeLessThan(20_000_000);
   });
 });

@@ -301,12 +301,21 @@ describe("a function", () => {
     const { run, contexts } = waiting();
     const { url } = await start({ node: run });
     const stopping = new AbortController();
-    const invoking = invoker(url).invoke(event, stopping.signal);
+    const invoking = fetch(`${url}/node`, {
+      ...{ method: "POST", headers: JSON_HEADERS, body: JSON.stringify(event), signal: stopping.signal },
+    }).catch(() => "gone");
     await waitUntilTrue("the function to run", () => contexts.length === 1);
-    expect(contexts[0]?.signal.aborted).toBe(false);
+    const [context] = contexts;
+    expect(context?.signal.aborted).toBe(false);
+    let leftMs = 0;
+    context?.signal.addEventListener("abort", () => {
+      leftMs = context.getRemainingTimeInMillis();
+    });
     stopping.abort();
-    await invoking;
-    await waitUntilTrue("the signal", () => contexts[0]?.signal.aborted === true);
+    expect(await invoking).toBe("gone");
+    await waitUntilTrue("the signal", () => context?.signal.aborted === true);
+    // It was not the end of its time.
+    expect(leftMs).toBeGreaterThan(1_000);
   });
 
   test("is refused beyond the limit with 429, until one has ended", async () => {
