@@ -132,7 +132,11 @@ describe("the settings of functions", () => {
         ["--behind-tls-proxy", /hides client certificates/],
       ],
     ],
-    ["a proxy and TLS", { ...TLS, behindTlsProxy: true }, [["--behind-tls-proxy", /is for plain HTTP/]]],
+    [
+      "a proxy and TLS",
+      { ...TLS, behindTlsProxy: true, tokenFile: "/token" },
+      [["--behind-tls-proxy", /is for plain HTTP/]],
+    ],
     ["a missing token file", { tokenFile: "/none" }, [["--token-file", /none cannot be read \(ENOENT\)/]]],
     ["an empty token file", { tokenFile: "/empty" }, [["--token-file", /is empty/]]],
     ["three tokens", { tokenFile: "/three-tokens" }, [["--token-file", /3 lines; give at most 2/]]],

@@ -103,7 +103,7 @@ function checkExposure(
   if (!isAuthenticated)
     faults.push({
       name: "--bind-address",
-      message: `${where}: give --token-file, --oidc-issuer-url or --client-ca-file, so that not everyone can invoke functions`,
+      message: `${where}: give ${behindTlsProxy === true ? "--token-file or --oidc-issuer-url" : "--token-file, --oidc-issuer-url or --client-ca-file"}, so that not everyone can invoke functions`,
     });
   if (tlsCertFile === undefined && behindTlsProxy !== true)
     faults.push({
