@@ -1,7 +1,7 @@
 import { type ControllerFunctionName, DESCRIPTORS } from "#core/descriptors.ts";
 
 /** The functions without a controller that sign in to a cluster. */
-const OTHER_FUNCTIONS = ["sweep", "ec2-events"] as const;
+const OTHER_FUNCTIONS = ["sweep", "ec2-events", "audit"] as const;
 
 export type FunctionIdentity = ControllerFunctionName | (typeof OTHER_FUNCTIONS)[number];
 

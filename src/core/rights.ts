@@ -56,6 +56,11 @@ export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
     ...FOLLOWED.flatMap((target) => buildRights(target, "list")),
   ],
   "ec2-events": [...buildRights(NODE_OBJECTS, "list")],
+  // It reads single objects as lists of one.
+  audit: [
+    ...buildRights(NODE_OBJECTS, "list"),
+    ...FOLLOWED.flatMap((target) => buildRights(target, "list")),
+  ],
 };
 
 /**

@@ -2,14 +2,19 @@ import type { ApiObject, Watch, WatchContext } from "#core/watch.ts";
 import { getRefreshPeriod } from "#delivery/batch-event.ts";
 import { isRelatedFollower } from "#delivery/related-batch.ts";
 
-/** How a cluster is swept: only its Lease, what a relay should have delivered, or everything. */
-export type SweepMode = "lease" | "audit" | "full";
+/**
+ * How a cluster is swept: only its Lease, what a relay should have delivered, everything, or only the objects
+ * that someone reports as touched.
+ */
+export type SweepMode = "lease" | "audit" | "full" | "touched";
 
 /** The context in which an object is selected. */
 export interface SelectContext extends WatchContext {
   readonly mode: Exclude<SweepMode, "lease">;
   readonly nowMs: number;
   readonly minute: number;
+  /** Whether an object is sent in the mode `touched`. */
+  readonly isDue?: (watch: Watch, object: ApiObject, isWork: boolean) => boolean;
 }
 
 /** An object to send. */
@@ -36,9 +41,14 @@ export function select(watch: Watch, object: ApiObject, context: SelectContext):
   const isOld = nowMs - Date.parse(creationTimestamp) > OVERDUE_AFTER_MS;
   // An object's age does not show when a lasting state began, and the relay repeats such objects itself.
   const isLate = isWork && isOld && watch.scope === "object";
-  const isDue = mode === "full" ? isWork || isLookedAt() : isLate;
-  if (!isDue) return undefined;
+  const isDue = {
+    audit: () => isLate,
+    full: () => isWork || isLookedAt(),
+    touched: () => context.isDue?.(watch, object, isWork) === true,
+  };
+  if (!isDue[mode]()) return undefined;
   const isOverdue =
+    mode !== "touched" &&
     isWork &&
     isOld &&
     (watch.metrics?.delays ?? []).some((delay) => delay.isWaiting(object, context.settings));

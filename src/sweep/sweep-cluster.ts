@@ -13,7 +13,8 @@ import type { Clock } from "#kube/follow/clock.ts";
 import { createReadPermits, type ReadPermits } from "#kube/follow/read-permits.ts";
 import type { Invoker } from "#platforms/invoker.ts";
 import { isAuditTurn, type SweepMode } from "#sweep/select.ts";
-import { type SweepOutcome, sweepEverything } from "#sweep/sweep-everything.ts";
+import { type SweepEverythingOptions, type SweepOutcome, sweepEverything } from "#sweep/sweep-everything.ts";
+import type { TouchedObjects } from "#sweep/touched.ts";
 
 /** The dependencies of sweeping clusters. */
 export interface SweepDependencies {
@@ -71,10 +72,45 @@ export interface ClusterSweep {
 }
 
 /** Sweeps one cluster. Never rejects: an error affects only this cluster's result. */
-export async function sweepCluster(
+export function sweepCluster(
   cluster: Cluster,
   world: SweepDependencies,
   time: SweepTime,
+): Promise<ClusterSweep> {
+  return sweepConnected(cluster, world, time, async (transport, startedMs) => {
+    const lease = await readLease(transport, world.clock.wallTime(), time.signal);
+    const leaseMs = world.clock.now() - startedMs;
+    if (time.signal.aborted) return { leaseMs, because: DEADLINE_REACHED };
+    if (lease.kind === "unreachable") return { lease: lease.kind, leaseMs, because: toReason(lease) };
+    const mode = selectMode(cluster, lease, time.minute);
+    if (mode === "lease") return { lease: lease.kind, mode, leaseMs };
+    const found = await listAndSend(cluster, world, time, transport, { mode });
+    return { lease: lease.kind, mode, leaseMs, ...summarizeSweep(found, time.signal) };
+  });
+}
+
+/**
+ * Sends only the touched objects of a cluster that need work, and the objects that read touched ones, whether
+ * or not a relay follows the cluster. Never rejects.
+ */
+export function sweepTouched(
+  cluster: Cluster,
+  touched: TouchedObjects,
+  world: SweepDependencies,
+  time: SweepTime,
+): Promise<ClusterSweep> {
+  const mode = "touched";
+  return sweepConnected(cluster, world, time, async (transport) => {
+    const found = await listAndSend(cluster, world, time, transport, { mode, touched });
+    return { mode, ...summarizeSweep(found, time.signal) };
+  });
+}
+
+async function sweepConnected(
+  cluster: Cluster,
+  world: SweepDependencies,
+  time: SweepTime,
+  act: (transport: Transport, startedMs: number) => Promise<Partial<ClusterSweep>>,
 ): Promise<ClusterSweep> {
   const startedMs = world.clock.now();
   const sweep = { ...NOTHING, cluster: cluster.name };
@@ -88,15 +124,7 @@ export async function sweepCluster(
     return ended({ mode: "none" });
   if (time.signal.aborted) return ended({ because: DEADLINE_REACHED });
   try {
-    const transport = await world.api(cluster);
-    const lease = await readLease(transport, world.clock.wallTime(), time.signal);
-    const leaseMs = world.clock.now() - startedMs;
-    if (time.signal.aborted) return ended({ leaseMs, because: DEADLINE_REACHED });
-    if (lease.kind === "unreachable") return ended({ lease: lease.kind, leaseMs, because: toReason(lease) });
-    const mode = selectMode(cluster, lease, time.minute);
-    if (mode === "lease") return ended({ lease: lease.kind, mode, leaseMs });
-    const found = await listAndSend(cluster, world, time, transport, mode);
-    return ended({ lease: lease.kind, mode, leaseMs, ...summarizeSweep(found, time.signal) });
+    return ended(await act(await world.api(cluster), startedMs));
   } catch (error) {
     return ended({ because: { code: "SweepFailed", message: getErrorMessage(error) } });
   }
@@ -112,12 +140,12 @@ function listAndSend(
   { turns, watches = WATCHES, ...world }: SweepDependencies,
   { minute, signal, giveUp = signal }: SweepTime,
   transport: Transport,
-  mode: Exclude<SweepMode, "lease">,
+  what: Pick<SweepEverythingOptions, "mode" | "touched">,
 ): Promise<SweepOutcome> {
   const id = `${cluster.name.slice(0, 70)}.${world.identity.slice(0, 24)}-${minute}`;
   let events = 0;
   return sweepEverything({
-    ...{ ...world, cluster, mode, minute, signal, giveUp },
+    ...{ ...world, ...what, cluster, minute, signal, giveUp },
     transport: turns.wrapTransport(transport),
     // Nothing is late without an optional resource.
     watches: selectNeededWatches(cluster.controllers, watches, selectSettings(cluster)).filter(

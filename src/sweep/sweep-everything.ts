@@ -17,6 +17,14 @@ import { createListBudget, createPageSize } from "#kube/follow/page-size.ts";
 import type { RequestFailure } from "#kube/follow/request-failure.ts";
 import { type SelectContext, select } from "#sweep/select.ts";
 import { createSender, type SendCounts, type Sender, type SenderOptions } from "#sweep/sender.ts";
+import {
+  mergeNames,
+  type NamedObjects,
+  type ObjectNames,
+  planTouched,
+  readNames,
+  type TouchedObjects,
+} from "#sweep/touched.ts";
 
 /** The options of listing a cluster and sending the selected objects. */
 export interface SweepEverythingOptions
@@ -29,6 +37,8 @@ export interface SweepEverythingOptions
   readonly watches: readonly Watch[];
   readonly mode: SelectContext["mode"];
   readonly minute: number;
+  /** The objects to look at in the mode `touched`. */
+  readonly touched?: TouchedObjects | undefined;
 }
 
 /** The findings and their results. */
@@ -44,9 +54,16 @@ interface SweptWatch {
   readonly watch: Watch;
   readonly sender: Sender;
   readonly sources: readonly StoredSource[];
+  /** The objects to read. */
+  readonly names: ObjectNames;
 }
 
-type StoredSource = RelatedSource & { readonly keeper: RelatedStore; isComplete: boolean };
+type StoredSource = RelatedSource & {
+  readonly keeper: RelatedStore;
+  /** The objects to read. */
+  readonly names: ObjectNames;
+  isComplete: boolean;
+};
 
 /**
  * Invocations in flight for a cluster: when a relay is lost, all its clusters are swept in the same minute.
@@ -58,14 +75,20 @@ const MAX_INVOCATIONS = 2;
  * first: a controller without all its related objects sends nothing.
  */
 export async function sweepEverything(options: SweepEverythingOptions): Promise<SweepOutcome> {
-  const { cluster, watches, mode, minute, clock, signal, transport } = options;
-  const slots = createSemaphore(() => Math.min(MAX_INVOCATIONS, cluster.limits.invocations), 1_000);
-  const all = watches.map((watch): SweptWatch => {
-    const sources = watch.related.map(createStoredSource);
-    return { watch, sources, sender: createSender({ ...options, watch, semaphore: slots, sources }) };
+  const { cluster, watches, mode, minute, clock, signal, transport, touched } = options;
+  const most = mode === "touched" ? Number.POSITIVE_INFINITY : MAX_INVOCATIONS;
+  const slots = createSemaphore(() => Math.min(most, cluster.limits.invocations), 1_000);
+  const facts = { ...buildWatchContext(cluster), mode, minute, nowMs: clock.wallTime().getTime() };
+  const reading = { transport, bounds: cluster.limits, signal };
+  const plan = touched && (await planTouched(touched, watches, facts, reading));
+  const context = plan === undefined ? facts : { ...facts, isDue: plan.isDue };
+  const planned = plan?.watches ?? watches.map((watch) => ({ watch, names: ALL, related: [] }));
+  const all = planned.map(({ watch, names, related }): SweptWatch => {
+    const sources = watch.related.map((each, index) => createStoredSource(each, related[index] ?? ALL));
+    return { watch, names, sources, sender: createSender({ ...options, watch, semaphore: slots, sources }) };
   });
-  const context = { ...buildWatchContext(cluster), mode, minute, nowMs: clock.wallTime().getTime() };
-  const failures: NonNullable<ListResult["failure"]>[] = [];
+  const read: Pick<NamedObjects, "failure">[] = [...(plan?.read.values() ?? [])];
+  const failures: NonNullable<ListResult["failure"]>[] = read.flatMap(({ failure }) => failure ?? []);
   const waiting = new Set(all);
   let listed = 0;
   let malformed = 0;
@@ -78,11 +101,13 @@ export async function sweepEverything(options: SweepEverythingOptions): Promise<
     const ready = [...waiting].filter(
       ({ watch, sources }) => isOf(watch) && sources.every(({ isComplete }) => isComplete),
     );
-    const read = all.flatMap(({ sources }) => sources.filter(({ related }) => isOf(related)));
-    const unread = read.filter(({ isComplete }) => !isComplete);
+    const ofResource = all.flatMap(({ sources }) => sources.filter(({ related }) => isOf(related)));
+    const unread = ofResource.filter(({ isComplete }) => !isComplete);
     if (ready.length === 0 && unread.length === 0) continue;
+    const names = mergeNames([...ready, ...unread].map((each) => each.names));
+    const known = plan?.read.get(resource.name);
     const found = await listInPasses({
-      ...{ transport, resource, only, controllers: ready, context, bounds: cluster.limits, clock, signal },
+      ...{ ...reading, resource, only, controllers: ready, context, clock, names, known },
       related: unread.map(({ keeper }) => keeper),
     });
     listed += found.objects;
@@ -106,7 +131,10 @@ function sortWatches(all: readonly SweptWatch[]): readonly FollowedResource[] {
 /** A listed resource: all its objects, or one. */
 type FollowedResource = Pick<Watch, "resource" | "only">;
 
-function createStoredSource(related: Related): StoredSource {
+/** Everything, as in a sweep. */
+const ALL: ObjectNames = "all";
+
+function createStoredSource(related: Related, names: ObjectNames): StoredSource {
   const projections = new Map<string, Projection>();
   let version = "0";
   const keeper: RelatedStore = {
@@ -117,7 +145,7 @@ function createStoredSource(related: Related): StoredSource {
     },
   };
   const objects = { resource: related.resource, resourceVersion: () => version, projections };
-  return { related, objects, keeper, isComplete: false };
+  return { related, objects, keeper, names, isComplete: false };
 }
 
 /** One list of a resource for its own controllers and for those that read it as a related resource. */
@@ -126,6 +154,10 @@ interface ListPass {
   readonly resource: Resource;
   /** The only object of interest. */
   readonly only: ObjectName | undefined;
+  /** Read by name, if they are few. */
+  readonly names: ObjectNames;
+  /** What was read of them already. */
+  readonly known: NamedObjects | undefined;
   readonly controllers: readonly { readonly watch: Watch; readonly sender: Sender }[];
   readonly related: readonly RelatedStore[];
   readonly context: SelectContext;
@@ -169,6 +201,8 @@ async function listInPasses(pass: ListPass): Promise<ListResult> {
   let malformed = 0;
   let keptBytes = 0;
   let token: string | undefined;
+  const named = await readNamed();
+  if (named !== undefined) return { objects, malformed, failure: named.failure };
   do {
     const failure = budget.refuses() ?? (await readPage());
     if (failure !== undefined) return { objects, malformed, failure };
@@ -178,6 +212,20 @@ async function listInPasses(pass: ListPass): Promise<ListResult> {
   const failure =
     token === undefined ? undefined : ({ code: "ClusterLimited", message: describeExcess(path) } as const);
   return { objects, malformed, failure };
+
+  /** Reads a few objects by name; undefined if there are many. */
+  async function readNamed(): Promise<NamedObjects | undefined> {
+    const { names, known } = pass;
+    if (names === "all") return undefined;
+    const missing = new Map([...names].filter(([key]) => known?.names.has(key) !== true));
+    const found = await readNames(pass, resource, missing);
+    if (found === undefined) return undefined;
+    for (const { objects: each, names: asked, resourceVersion } of [found, ...(known ? [known] : [])]) {
+      for (const object of each.values()) take(object);
+      if (asked.size > 0) for (const keeper of pass.related) keeper.listed(resourceVersion);
+    }
+    return { ...found, failure: known?.failure ?? found.failure };
+  }
 
   /** In a function of its own: waiting for senders must not retain a page. */
   async function readPage(): Promise<ListResult["failure"]> {

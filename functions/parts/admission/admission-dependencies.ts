@@ -3,7 +3,8 @@ import type { Cloud } from "#clouds/cloud.ts";
 import type { Authorize } from "#clouds/http/api.ts";
 import { loadCloud } from "#clouds/providers.ts";
 import type { AdmissionDependencies } from "#functions/parts/admission/admission-function.ts";
-import { createReadPath, parsePathKeys } from "#functions/parts/admission/signed-path.ts";
+import { createReadPath } from "#functions/parts/admission/signed-path.ts";
+import { parsePublicKeys } from "#functions/parts/cluster-signature.ts";
 import { createBoundedCache } from "#functions/parts/connection-cache.ts";
 import { openDeployedClusters } from "#functions/parts/deployed-clusters.ts";
 import { type Log, logToStandardOutput } from "#functions/parts/log-report.ts";
@@ -23,7 +24,7 @@ export function createAdmissionDependencies(
   environment: Readonly<Record<string, string | undefined>>,
   log: Log = logToStandardOutput,
 ): AdmissionDependencies {
-  const keys = parsePathKeys(environment["ADMISSION_PUBLIC_KEYS"]);
+  const keys = parsePublicKeys(environment["ADMISSION_PUBLIC_KEYS"]);
   if (keys.kind === "fault")
     log({ level: "error", event: "Misconfigured", message: `ADMISSION_PUBLIC_KEYS ${keys.message}` });
   const { clusters } = openDeployedClusters(environment);

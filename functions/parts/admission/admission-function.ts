@@ -10,6 +10,7 @@ import { SERVICE_VALIDATION, ValidationResult } from "#core/service/validation.t
 import type { ReadPath } from "#functions/parts/admission/signed-path.ts";
 import type { Log } from "#functions/parts/log-report.ts";
 import { createDeadline, type FunctionContext } from "#functions/parts/platform-function.ts";
+import { decodeBody, parseJson, respond, UrlRequest, type UrlResponse } from "#functions/parts/url-request.ts";
 
 /** The dependencies of the function. */
 export interface AdmissionDependencies {
@@ -136,43 +137,8 @@ async function reviewService(
   return respond(200, buildAdmissionResponse(review, renderEvent(buildWarning(service, issue)).message));
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 function digestText(text: string): Buffer {
   return createHash("sha256").update(text).digest();
-}
-
-/** The fields read from a Lambda function URL request; header names are in lower case. */
-const UrlRequest = z.object({
-  rawPath: z.string(),
-  headers: z.record(z.string(), z.string()).prefault({}),
-  requestContext: z.object({ http: z.object({ method: z.string() }) }),
-  body: z.string().optional(),
-  isBase64Encoded: z.boolean().prefault(false),
-});
-type UrlRequest = z.output<typeof UrlRequest>;
-
-/** The response that Lambda sends. */
-interface UrlResponse {
-  readonly statusCode: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
-/** Decodes the body to text. */
-function decodeBody({ body = "", isBase64Encoded }: UrlRequest): string {
-  return isBase64Encoded ? Buffer.from(body, "base64").toString("utf8") : body;
-}
-
-/** Returns a JSON response. */
-function respond(statusCode: number, value: unknown): UrlResponse {
-  return { statusCode, headers: { "content-type": "application/json" }, body: JSON.stringify(value) };
 }
 
 const API_VERSION = "admission.k8s.io/v1";

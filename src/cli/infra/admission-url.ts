@@ -3,7 +3,8 @@ import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import type { ConfigurationFault } from "#core/config-errors.ts";
 import { ClusterName } from "#core/event.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
-import { derivePublicKey, signPath } from "#functions/parts/admission/signed-path.ts";
+import { signPath } from "#functions/parts/admission/signed-path.ts";
+import { derivePublicKey } from "#functions/parts/cluster-signature.ts";
 
 export interface AdmissionUrlFlags {
   /** A file with the private key, in PEM. */

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ConfigurationError } from "#cli/configuration-error.ts";
 import { type AdmissionUrlFlags, printAdmissionUrls } from "#cli/infra/admission-url.ts";
-import { createReadPath, parsePathKeys } from "#functions/parts/admission/signed-path.ts";
+import { createReadPath } from "#functions/parts/admission/signed-path.ts";
+import { parsePublicKeys } from "#functions/parts/cluster-signature.ts";
 import { runProgram } from "#test/cli/program.ts";
 import { getSigningKey } from "#test/functions/admission/review-builders.ts";
 
@@ -37,7 +38,7 @@ test("prints for each cluster a URL that is valid for this cluster only, by the 
     ...{ signingKey: key, publicKey: false, functionUrl: FUNCTION_URL },
     clusterName: ["blue", "team-a.prod"],
   });
-  const keys = parsePathKeys(publicKey);
+  const keys = parsePublicKeys(publicKey);
   const read = createReadPath(keys.kind === "keys" ? keys.keys : []);
   const paths = urls.map((url) => {
     const { origin, pathname } = new URL(url);

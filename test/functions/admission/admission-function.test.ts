@@ -4,12 +4,8 @@ import { Cluster } from "#config/cluster.ts";
 import type { Observation } from "#core/capability.ts";
 import { createAdmissionDependencies } from "#functions/parts/admission/admission-dependencies.ts";
 import { createAdmissionFunction } from "#functions/parts/admission/admission-function.ts";
-import {
-  createReadPath,
-  derivePublicKey,
-  parsePathKeys,
-  signPath,
-} from "#functions/parts/admission/signed-path.ts";
+import { createReadPath, signPath } from "#functions/parts/admission/signed-path.ts";
+import { derivePublicKey, parsePublicKeys } from "#functions/parts/cluster-signature.ts";
 import type { LogLine } from "#functions/parts/log-report.ts";
 import {
   buildReview,
@@ -31,7 +27,7 @@ const REVIEW = JSON.stringify(buildReview(SERVICE));
 const PATH = buildSignedPath("blue");
 const OTHER_KEY = getSigningKey();
 const OLD_KEY = getSigningKey();
-const KEYS = parsePathKeys(`${PUBLIC_KEY}, ${derivePublicKey(OLD_KEY)}`);
+const KEYS = parsePublicKeys(`${PUBLIC_KEY}, ${derivePublicKey(OLD_KEY)}`);
 const UNREADABLE = "the secret cannot be read";
 const context = { awsRequestId: "r-1", getRemainingTimeInMillis: () => 5_000 };
 

@@ -1,5 +1,6 @@
 import { generateKeyPairSync } from "node:crypto";
-import { derivePublicKey, signPath } from "#functions/parts/admission/signed-path.ts";
+import { signPath } from "#functions/parts/admission/signed-path.ts";
+import { derivePublicKey } from "#functions/parts/cluster-signature.ts";
 
 /** An operator's key as the command line reads it. */
 export function getSigningKey(): string {
