@@ -10,6 +10,7 @@ export function addInfraCommands(program: Command): void {
 
   addAuthenticationConfigCommand(infra.command("authentication-config"));
   addAdmissionUrlCommand(infra.command("admission-url"));
+  addAuditWebhookCommand(infra.command("audit-webhook"));
 }
 
 function addAuthenticationConfigCommand(command: Command): void {
@@ -88,5 +89,24 @@ function addAdmissionUrlCommand(command: Command): void {
     .action(async (flags) => {
       const { printAdmissionUrls } = await import("#cli/infra/admission-url.ts");
       await printAdmissionUrls(flags, (text) => process.stdout.write(text));
+    });
+}
+
+function addAuditWebhookCommand(command: Command): void {
+  command
+    .summary("the files and flags with which an API server reports to the function audit")
+    .description(
+      "Prints the audit policy, the webhook's kubeconfig with a token for this cluster only, and the flags of kube-apiserver.\nThe function accepts no other token.",
+    )
+    .option("--signing-key <file>", "the operator's private key, in PEM; kept where no function reads it")
+    .option("--public-key", "print the public key for the function's deployment", false)
+    .option("--function-url <url>", "of the deployed function")
+    .option("--cluster-name <name>", "as in the cluster's entry")
+    .option("--controllers <list>", "those of the cluster's entry, as in run --controllers", "*")
+    .option("--certificate-authority <file>", "the authority of the URL, if it is not a public one")
+    .option("--folder <folder>", "write both files there, and print the flags alone")
+    .action(async (flags) => {
+      const { printAuditWebhook } = await import("#cli/infra/audit-webhook.ts");
+      await printAuditWebhook(flags, (text) => process.stdout.write(text));
     });
 }
