@@ -59,7 +59,7 @@ export function selectParts(name: string, clouds?: readonly string[]): IncludedP
 }
 
 /** Functions that read no nodes from a cloud. */
-export const WITHOUT_CLOUDS: ReadonlySet<string> = new Set(["sweep", "ec2-events"]);
+export const WITHOUT_CLOUDS: ReadonlySet<string> = new Set(["sweep", "ec2-events", "audit"]);
 
 /**
  * Builds only the functions: for each `NAME` its bundle in `NAME/` and the deployable `NAME.zip`; with all

@@ -29,22 +29,8 @@ const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
     splitList(controllers).length > 1 && splitList(controllers).includes("all")
       ? ['controllers: "all" stands alone; leave it out, or the others']
       : [],
-  ({ given: { controllers = "all", admissionPublicKeys } }) =>
-    splitList(controllers).includes("admission") && admissionPublicKeys === undefined
-      ? [
-          "admissionPublicKeys is missing: admission lets in who has a path that you signed; `infra admission-url --public-key` prints it",
-        ]
-      : [],
-  ({ given: { admissionPublicKeys: keys } }) =>
-    keys !== undefined && !PUBLIC_KEYS.test(keys)
-      ? [
-          "admissionPublicKeys: not one to four public keys of Ed25519 as `infra admission-url --public-key` prints them, with commas between",
-        ]
-      : [],
-  ({ given: { admissionConcurrency: text = "1" } }) =>
-    /^[1-9]\d{0,4}$/.test(text)
-      ? []
-      : [`admissionConcurrency: "${text}" is not a number of invocations (at least 1)`],
+  ...createUrlChecks("admission", "has a path that you signed", "infra admission-url --public-key"),
+  ...createUrlChecks("audit", "has a token that you signed", "infra audit-webhook --public-key"),
   needs("vpcSubnetIds", "vpcSecurityGroupIds", "a function is attached to subnets with security groups"),
   needs("vpcSecurityGroupIds", "vpcSubnetIds", "security groups are those of a function in subnets"),
   needs("signInKeys", "signInSecrets", "these keys are used for the secrets alone that it names"),
@@ -109,6 +95,31 @@ const CHECKS: readonly ((deployment: Deployment) => readonly string[])[] = [
 ];
 
 const PUBLIC_KEYS = /^(?:MCowBQYDK2VwAyEA[A-Za-z0-9+/]{43}=(?:,(?=M)|$)){1,4}$/;
+
+/** Checks the parameters of a function with a URL: its public keys, and its concurrency. */
+function createUrlChecks(
+  name: "admission" | "audit",
+  who: string,
+  command: string,
+): readonly ((deployment: Deployment) => readonly string[])[] {
+  const [keysName, concurrencyName] = [`${name}PublicKeys`, `${name}Concurrency`];
+  return [
+    ({ given: { controllers = "all", [keysName]: keys } }) =>
+      splitList(controllers).includes(name) && keys === undefined
+        ? [`${keysName} is missing: ${name} lets in who ${who}; \`${command}\` prints it`]
+        : [],
+    ({ given: { [keysName]: keys } }) =>
+      keys !== undefined && !PUBLIC_KEYS.test(keys)
+        ? [
+            `${keysName}: not one to four public keys of Ed25519 as \`${command}\` prints them, with commas between`,
+          ]
+        : [],
+    ({ given: { [concurrencyName]: text = "1" } }) =>
+      /^[1-9]\d{0,4}$/.test(text)
+        ? []
+        : [`${concurrencyName}: "${text}" is not a number of invocations (at least 1)`],
+  ];
+}
 
 /** Splits a list with commas. */
 export function splitList(text: string): string[] {

@@ -18,7 +18,7 @@ const FOLLOWS: Readonly<Record<string, string>> = { "ec2-events": "node-lifecycl
 const NO_CONTROLLERS = ["sweep", ...Object.keys(FOLLOWS)];
 
 /** Functions that are deployed only if named: a URL is open to all callers that find it. */
-const WHERE_NAMED: ReadonlySet<string> = new Set(["admission"]);
+const WHERE_NAMED: ReadonlySet<string> = new Set(["admission", "audit"]);
 
 /** The policy with a relay's permissions; the deployment attaches it to no identity. */
 const RELAY_POLICY = "RelayPolicy";

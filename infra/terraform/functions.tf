@@ -62,12 +62,25 @@ locals {
       timeout      = 6
       asynchronous = false
     }
+    audit = {
+      description = "Looks at the objects that API servers report as changed, and hands them to the other functions"
+      memory_size = 256
+      # API servers wait thirty seconds for an answer.
+      timeout      = 28
+      asynchronous = false
+    }
   }
 
   # The sweep exists with any controllers, and ec2-events has no work without node-lifecycle.
   functions = {
     for name, definition in local.every_function : name => definition
     if name == "sweep" || contains(var.controllers, name == "ec2-events" ? "node-lifecycle" : name)
+  }
+
+  # The functions with a URL, and the simultaneous invocations that are reserved for each.
+  url_concurrency = {
+    admission = var.admission_concurrency
+    audit     = var.audit_concurrency
   }
 
   # As the queues of these names will have them.
@@ -84,6 +97,7 @@ locals {
     OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint
     STOP_SWITCH                 = local.stop_switch_path == null ? "" : "ssm:${local.stop_switch_path}/"
     ADMISSION_PUBLIC_KEYS       = join(",", var.admission_public_keys)
+    AUDIT_PUBLIC_KEYS           = join(",", var.audit_public_keys)
     FLEET_BRAKE                 = var.fleet_brake == null ? "" : "s3://${var.fleet_brake}"
   }
 }

@@ -19,7 +19,7 @@ resource "aws_lambda_function" "function" {
   memory_size                    = each.value.memory_size
   timeout                        = each.value.timeout
   layers                         = [for arn in [var.clusters_layer_arn] : arn if arn != null]
-  reserved_concurrent_executions = each.key == "admission" && var.admission_concurrency != null ? var.admission_concurrency : var.reserved_concurrency
+  reserved_concurrent_executions = try(coalesce(local.url_concurrency[each.key]), var.reserved_concurrency)
   code_signing_config_arn        = var.code_signing_config_arn
 
   environment {
@@ -63,9 +63,9 @@ resource "aws_lambda_function_event_invoke_config" "function" {
   }
 }
 
-# The caller has a signed path and a token of its cluster, because no API server signs as AWS does.
+# The caller has a path or token that is signed for its cluster, because no API server signs as AWS does.
 resource "aws_lambda_function_url" "function" {
-  for_each = { for name, definition in local.functions : name => definition if name == "admission" }
+  for_each = { for name, definition in local.functions : name => definition if contains(keys(local.url_concurrency), name) }
 
   function_name      = aws_lambda_function.function[each.key].function_name
   authorization_type = "NONE"

@@ -30,5 +30,10 @@ output "queue_urls" {
 
 output "admission_url" {
   description = "What a ValidatingWebhookConfiguration has as its url, with the path that `infra admission-url` signs for a cluster; null without admission."
-  value       = one([for url in aws_lambda_function_url.function : url.function_url])
+  value       = one([for name, url in aws_lambda_function_url.function : url.function_url if name == "admission"])
+}
+
+output "audit_url" {
+  description = "What `infra audit-webhook` takes as --function-url; null without audit."
+  value       = one([for name, url in aws_lambda_function_url.function : url.function_url if name == "audit"])
 }

@@ -101,7 +101,7 @@ locals {
   }
 
   # What a relay may: to invoke the functions of controllers, to read what it follows, and to sign in as functions do.
-  relayed = [for name in keys(local.functions) : name if !contains(["sweep", "ec2-events", "admission"], name)]
+  relayed = [for name in keys(local.functions) : name if !contains(["sweep", "ec2-events", "admission", "audit"], name)]
   relay_statements = concat(
     [{
       Effect   = "Allow"
@@ -142,12 +142,12 @@ locals {
   stops_arn    = "arn:${local.partition}:ssm:${local.region}:${local.account}:parameter${coalesce(local.stop_switch_path, "/none")}"
   clusters_arn = "arn:${local.partition}:ssm:${local.region}:${local.account}:parameter${coalesce(var.clusters_path, "/none")}"
 
-  # The sweep calls no cloud and admission none of AWS, admission reaches no cluster, and the sweep and ec2-events
-  # handle all clusters.
+  # The sweep and audit call no cloud and admission none of AWS, admission reaches no cluster, and the sweep and
+  # ec2-events handle all clusters.
   attachments = {
     for pair in setproduct([for name, given in local.granted : name if given], keys(local.functions)) :
     "${pair[0]}/${pair[1]}" => { policy = pair[0], function = pair[1] }
-    if !(pair[0] == "assume-role" && contains(["sweep", "admission"], pair[1]))
+    if !(pair[0] == "assume-role" && contains(["sweep", "admission", "audit"], pair[1]))
     && !(pair[0] == "cluster" && contains(["sweep", "ec2-events"], pair[1]))
     && !(pair[0] == "all-clusters" && !contains(["sweep", "ec2-events"], pair[1]))
     && !(pair[0] == "fleet-brake" && pair[1] != "node-lifecycle")

@@ -86,6 +86,13 @@ locals {
     ]
     # What it asks DigitalOcean it asks with the cluster's token.
     admission = []
+    audit = [
+      {
+        Effect   = "Allow"
+        Action   = "lambda:InvokeFunction"
+        Resource = [for name in local.relayed : "arn:${local.partition}:lambda:${local.region}:${local.account}:function:${local.prefix}-${name}"]
+      },
+    ]
     sweep = [
       {
         Effect = "Allow"
@@ -93,7 +100,7 @@ locals {
         # Each that a controller has, and itself: where clusters are many it hands them on in shards.
         Resource = [
           for name in keys(local.functions) : "arn:${local.partition}:lambda:${local.region}:${local.account}:function:${local.prefix}-${name}"
-          if !contains(["ec2-events", "admission"], name)
+          if !contains(["ec2-events", "admission", "audit"], name)
         ]
       },
       {

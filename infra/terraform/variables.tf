@@ -15,15 +15,15 @@ variable "package_folder" {
 }
 
 variable "controllers" {
-  description = "The functions of these controllers alone, with the sweep; admission, which has a URL, is there where it is named."
+  description = "The functions of these controllers alone, with the sweep; admission and audit, which have a URL, are there where they are named."
   type        = set(string)
   default     = ["node", "node-lifecycle", "csr", "service", "route", "tagging"]
 
   validation {
     condition = length(var.controllers) > 0 && length(setsubtract(var.controllers, [
-      "node", "node-lifecycle", "csr", "service", "route", "tagging", "admission",
+      "node", "node-lifecycle", "csr", "service", "route", "tagging", "admission", "audit",
     ])) == 0
-    error_message = "controllers are one or more of node, node-lifecycle, csr, service, route, tagging, admission."
+    error_message = "controllers are one or more of node, node-lifecycle, csr, service, route, tagging, admission, audit."
   }
 }
 
@@ -233,6 +233,32 @@ variable "admission_concurrency" {
   validation {
     condition     = coalesce(var.admission_concurrency, 1) >= 1
     error_message = "admission_concurrency is a number of invocations, of at least 1."
+  }
+}
+
+variable "audit_public_keys" {
+  description = "Whose signatures the function audit takes as tokens: public keys as `infra audit-webhook --public-key` prints them."
+  type        = list(string)
+  default     = []
+
+  validation {
+    condition     = length(var.audit_public_keys) <= 4 && alltrue([for key in var.audit_public_keys : can(regex("^MCowBQYDK2VwAyEA[A-Za-z0-9+/]{43}=$", key))])
+    error_message = "audit_public_keys are at most four public keys of Ed25519 as `infra audit-webhook --public-key` prints them."
+  }
+  validation {
+    condition     = length(var.audit_public_keys) > 0 || !contains(var.controllers, "audit")
+    error_message = "audit_public_keys is missing: audit lets in who has a token that you signed; `infra audit-webhook --public-key` prints the key."
+  }
+}
+
+variable "audit_concurrency" {
+  description = "So many invocations at a time are kept for audit, and it gets no more; reserved_concurrency without it."
+  type        = number
+  default     = null
+
+  validation {
+    condition     = coalesce(var.audit_concurrency, 1) >= 1
+    error_message = "audit_concurrency is a number of invocations, of at least 1."
   }
 }
 

@@ -57,10 +57,7 @@ export const RIGHTS: Readonly<Record<Identity, readonly Right[]>> = {
   ],
   "ec2-events": [...buildRights(NODE_OBJECTS, "list")],
   // It reads single objects as lists of one.
-  audit: [
-    ...buildRights(NODE_OBJECTS, "list"),
-    ...FOLLOWED.flatMap((target) => buildRights(target, "list")),
-  ],
+  audit: [...buildRights(NODE_OBJECTS, "list"), ...FOLLOWED.flatMap((target) => buildRights(target, "list"))],
 };
 
 /**

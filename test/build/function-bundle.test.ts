@@ -87,11 +87,12 @@ const ALLOWED_FOLDERS = ["clouds", "config", "core", "functions", "kube", "platf
 /** Additional folders of only one function. */
 const FOLDERS_OF_ONE: Readonly<Record<string, readonly string[]>> = {
   sweep: ["delivery", "sweep"],
+  audit: ["delivery", "sweep"],
   "ec2-events": ["delivery"],
 };
 
 /** Whether a function contains a controller; the others pass all work to such functions. */
-const hasController = (name: string): boolean => !["sweep", "ec2-events", "admission"].includes(name);
+const hasController = (name: string): boolean => !["sweep", "ec2-events", "admission", "audit"].includes(name);
 
 /** The additional controllers of a function. */
 const CONTROLLERS_BESIDE: Readonly<Record<string, readonly string[]>> = {

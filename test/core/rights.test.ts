@@ -49,7 +49,7 @@ describe("only the expected identities", () => {
   });
 
   test("the identities of the sweep and of EC2 events write nothing", () => {
-    expect([...RIGHTS.sweep, ...RIGHTS["ec2-events"]].filter(isWrite)).toEqual([]);
+    expect([...RIGHTS.sweep, ...RIGHTS["ec2-events"], ...RIGHTS.audit].filter(isWrite)).toEqual([]);
   });
 });
 

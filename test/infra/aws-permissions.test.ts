@@ -128,7 +128,7 @@ function checkOf(value: string): Readonly<Record<string, string>> {
 /** `service` has a section of its own. */
 const LISTED = [
   ...DESCRIPTORS.map(({ functionName }) => functionName).filter((name) => name !== "service"),
-  ...["ec2-events", "sweep", "admission"],
+  ...["ec2-events", "sweep", "admission", "audit"],
 ];
 
 test.each(LISTED)("the role of %s grants the permissions that the reference lists for it", async (name) => {

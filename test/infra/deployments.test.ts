@@ -18,21 +18,25 @@ interface Row {
 
 const ALL = await listFunctionNames();
 
+/** The functions with a URL. */
+const URLS = ["admission", "audit"];
+
 /**
  * One row for each partition that more than one customer can use, and one for each selection of controllers.
  */
 const ROWS: readonly Row[] = [
   // A function with a URL is deployed only if it is named.
-  { region: "eu-central-1", parameters: {}, functions: ALL.filter((name) => name !== "admission") },
+  { region: "eu-central-1", parameters: {}, functions: ALL.filter((name) => !URLS.includes(name)) },
   {
     region: "eu-west-1",
     parameters: {
-      ...{ controllers: "service,admission", clustersPath: "/serverless-ccm/clusters" },
+      ...{ controllers: "service,admission,audit", clustersPath: "/serverless-ccm/clusters" },
       ...{ admissionPublicKeys: PUBLIC_KEY, admissionConcurrency: "5", reservedConcurrency: "20" },
+      ...{ auditPublicKeys: `${PUBLIC_KEY},${PUBLIC_KEY}`, auditConcurrency: "7" },
       codeSigningConfigArn: "arn:aws:lambda:eu-west-1:123456789012:code-signing-config:csc-0f6c334abcdea4d8b",
       signInSecrets: "arn:aws:secretsmanager:eu-west-1:123456789012:secret:{function}/*",
     },
-    functions: ["admission", "service", "sweep"],
+    functions: ["admission", "audit", "service", "sweep"],
   },
   {
     region: "us-gov-west-1",
@@ -217,17 +221,20 @@ describeWithPart("aws-tools", "a deployment", ({ cfnLint }) => {
     });
   });
 
-  test("reserves the requested invocations for admission, and the common number for the others", () => {
+  test("reserves the requested invocations for functions with a URL, and the common number for the others", () => {
     const { functions } = packaged[1] as Packaged;
     const kept = functions.map(({ Properties }) => [
       Properties.FunctionName,
       Properties.ReservedConcurrentExecutions,
       Properties.Environment.Variables.ADMISSION_PUBLIC_KEYS,
+      Properties.Environment.Variables.AUDIT_PUBLIC_KEYS,
     ]);
+    const keys = [PUBLIC_KEY, `${PUBLIC_KEY},${PUBLIC_KEY}`];
     expect(kept.toSorted()).toEqual([
-      ["serverless-ccm-dev-admission", 5, PUBLIC_KEY],
-      ["serverless-ccm-dev-service", 20, PUBLIC_KEY],
-      ["serverless-ccm-dev-sweep", 20, PUBLIC_KEY],
+      ["serverless-ccm-dev-admission", 5, ...keys],
+      ["serverless-ccm-dev-audit", 7, ...keys],
+      ["serverless-ccm-dev-service", 20, ...keys],
+      ["serverless-ccm-dev-sweep", 20, ...keys],
     ]);
   });
 

@@ -33,7 +33,7 @@ const ROWS: readonly Row[] = [
     parameters: {},
     allowed: DESCRIPTORS.map(({ functionName }) => ["lambda:InvokeFunction", `${FUNCTION}-${functionName}`]),
     refused: [
-      ...["sweep", "ec2-events", "admission"].map(
+      ...["sweep", "ec2-events", "admission", "audit"].map(
         (name) => ["lambda:InvokeFunction", `${FUNCTION}-${name}`] as const,
       ),
       ["lambda:InvokeFunction", `${FUNCTION.replace("-dev", "-prod")}-node`],

@@ -153,19 +153,23 @@ describe("the package", () => {
     ).toEqual(["sweep", "ec2-events"].map((name) => ["events.amazonaws.com", `${PREFIX}-${name}`]));
   });
 
-  test("allows anonymous invocations only of admission, and only through its URL", async () => {
+  test("allows anonymous invocations only of admission and audit, and only through their URLs", async () => {
     const { resources } = await folder.package({
-      controllers: "admission",
-      admissionPublicKeys: PUBLIC_KEY,
+      controllers: "admission,audit",
+      ...{ admissionPublicKeys: PUBLIC_KEY, auditPublicKeys: PUBLIC_KEY },
     });
     const open = Object.values<Template>(resources).flatMap(({ Type, Properties }) =>
       Type === "AWS::Lambda::Permission" && Properties.Principal === "*" ? [Properties] : [],
     );
-    const FunctionName = { "Fn::GetAtt": ["AdmissionLambdaFunction", "Arn"] };
-    expect(open).toEqual([
-      { FunctionName, Action: "lambda:InvokeFunctionUrl", Principal: "*", FunctionUrlAuthType: "NONE" },
-      { FunctionName, Action: "lambda:InvokeFunction", Principal: "*", InvokedViaFunctionUrl: true },
-    ]);
+    const expected = ["Admission", "Audit"].flatMap((name) => {
+      const FunctionName = { "Fn::GetAtt": [`${name}LambdaFunction`, "Arn"] };
+      return [
+        { FunctionName, Action: "lambda:InvokeFunctionUrl", Principal: "*", FunctionUrlAuthType: "NONE" },
+        { FunctionName, Action: "lambda:InvokeFunction", Principal: "*", InvokedViaFunctionUrl: true },
+      ];
+    });
+    expect(open).toHaveLength(expected.length);
+    expect(open).toEqual(expect.arrayContaining(expected));
   });
 
   test.each(OTHERS)("of one cell reaches no %s of another by any role", async (_, arnOf) => {

@@ -1,10 +1,19 @@
 import { Cluster } from "#config/cluster.ts";
 import type { Event } from "#core/event.ts";
+import type { Stop } from "#core/stop.ts";
 import type { Watch } from "#core/watch.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 import type { Invoker } from "#platforms/invoker.ts";
 import { isAuditTurn, toMinute } from "#sweep/select.ts";
-import { type ClusterSweep, createSweepTurns, type SweepTime, sweepCluster } from "#sweep/sweep-cluster.ts";
+import {
+  type ClusterSweep,
+  createSweepTurns,
+  type SweepDependencies,
+  type SweepTime,
+  sweepCluster,
+  sweepTouched,
+} from "#sweep/sweep-cluster.ts";
+import type { TouchedObjects } from "#sweep/touched.ts";
 import { buildStatus, type FakeApi } from "#test/kube/apply/fake-api.ts";
 import { createManualClock, type ManualClock } from "#test/kube/follow/manual-clock.ts";
 import { createFakeCluster } from "#test/relay/fake-cluster.ts";
@@ -26,6 +35,9 @@ export interface SweptWorld {
   readonly transport: Transport;
   cluster: Cluster;
   sweep(time?: Partial<SweepTime>): Promise<ClusterSweep>;
+  /** Looks at touched objects. */
+  look(touched: TouchedObjects, time?: Partial<SweepTime>): Promise<ClusterSweep>;
+  stop: Stop | undefined;
 }
 
 /** A cluster of an entry that says no more than it must. */
@@ -71,26 +83,29 @@ export function createSweptWorld(
     invoke: async () => ({ kind: "failed", code: "Denied", message: "no function", settleMs: 0 }),
     cluster: buildCluster("one", options.entry),
     transport: { ...transport, send },
-    sweep: (time = {}) =>
-      sweepCluster(
-        world.cluster,
-        {
-          clock,
-          invoker: {
-            invoke(event, signal) {
-              world.events.push(structuredClone(event));
-              return world.invoke(event, signal);
-            },
-          },
-          api: async () => world.transport,
-          random: () => 0.5,
-          identity: "test",
-          turns: createSweepTurns(clock),
-          watches: options.watches,
-        },
-        { minute: toMinute(clock.wallTime().getTime()), signal: new AbortController().signal, ...time },
-      ),
+    stop: undefined,
+    sweep: (time = {}) => sweepCluster(world.cluster, dependencies, { ...buildTime(), ...time }),
+    look: (touched, time = {}) =>
+      sweepTouched(world.cluster, touched, dependencies, { ...buildTime(), ...time }),
   };
+  const dependencies: SweepDependencies = {
+    clock,
+    invoker: {
+      invoke(event, signal) {
+        world.events.push(structuredClone(event));
+        return world.invoke(event, signal);
+      },
+    },
+    api: async () => world.transport,
+    readStop: async () => world.stop,
+    random: () => 0.5,
+    identity: "test",
+    turns: createSweepTurns(clock),
+    watches: options.watches,
+  };
+  function buildTime(): SweepTime {
+    return { minute: toMinute(clock.wallTime().getTime()), signal: new AbortController().signal };
+  }
   async function send(request: ApiRequest): Promise<ApiResponse> {
     world.requests.push(`${request.method} ${request.path.split("?")[0]}`);
     if (request.method !== "GET")

@@ -10,7 +10,13 @@ import { SERVICE_VALIDATION, ValidationResult } from "#core/service/validation.t
 import type { ReadPath } from "#functions/parts/admission/signed-path.ts";
 import type { Log } from "#functions/parts/log-report.ts";
 import { createDeadline, type FunctionContext } from "#functions/parts/platform-function.ts";
-import { decodeBody, parseJson, respond, UrlRequest, type UrlResponse } from "#functions/parts/url-request.ts";
+import {
+  decodeBody,
+  parseJson,
+  respond,
+  UrlRequest,
+  type UrlResponse,
+} from "#functions/parts/url-request.ts";
 
 /** The dependencies of the function. */
 export interface AdmissionDependencies {

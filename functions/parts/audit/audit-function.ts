@@ -67,13 +67,18 @@ export function createAuditFunction(world: AuditDependencies): AuditFunction {
     if (request === undefined) return respond(400, { message: "this is not a request to a function URL" });
     const cluster = PATH.exec(request.rawPath)?.[1];
     if (cluster === undefined) return respond(404, { message: "report to /audit/CLUSTER" });
-    if (request.requestContext.http.method !== "POST") return respond(405, { message: "POST a list of events" });
+    if (request.requestContext.http.method !== "POST")
+      return respond(405, { message: "POST a list of events" });
     if (!world.verify(cluster, getBearerToken(request))) {
       tellOnce("UnsignedToken", cluster, UNSIGNED);
       return respond(401, { message: "the token is not signed for this cluster" });
     }
     if (looks.isFull(cluster)) {
-      tellOnce("TooManyReports", cluster, "more reports arrive than are looked at; the sweep covers the rest");
+      tellOnce(
+        "TooManyReports",
+        cluster,
+        "more reports arrive than are looked at; the sweep covers the rest",
+      );
       return respond(429, { message: "too many reports wait for this cluster" }, { "retry-after": "1" });
     }
     const reported = parseEventList(decodeBody(request));

@@ -62,7 +62,11 @@ export async function printAuditWebhook(
   const { folder } = flags;
   if (folder === undefined) {
     print(`# ${POLICY_FILE}\n${policy}---\n# ${KUBECONFIG_FILE}\n${kubeconfig}---\n`);
-    print(listFlags("FOLDER").map((flag) => `# ${flag}\n`).join(""));
+    print(
+      listFlags("FOLDER")
+        .map((flag) => `# ${flag}\n`)
+        .join(""),
+    );
     return;
   }
   try {
@@ -72,7 +76,11 @@ export async function printAuditWebhook(
   } catch (error) {
     throw new ConfigurationError([{ name: "--folder", message: getErrorMessage(error) }]);
   }
-  print(listFlags(folder).map((flag) => `${flag}\n`).join(""));
+  print(
+    listFlags(folder)
+      .map((flag) => `${flag}\n`)
+      .join(""),
+  );
 }
 
 /** Lists the flags of kube-apiserver. By default it would wait 30 s for more events. */
@@ -117,7 +125,9 @@ function buildAuditPolicy(controllers: readonly string[]): Readonly<Record<strin
         verbs: [...AUDITED_VERBS],
         resources: groups.map((group) => ({
           group,
-          resources: audited.filter(({ apiVersion }) => getGroup(apiVersion) === group).map(({ name }) => name),
+          resources: audited
+            .filter(({ apiVersion }) => getGroup(apiVersion) === group)
+            .map(({ name }) => name),
         })),
       },
       { level: "None" },

@@ -6,6 +6,8 @@ const KEY = `MCowBQYDK2VwAyEA${"A".repeat(43)}=`;
 const KNOWN = [
   "admissionConcurrency",
   "admissionPublicKeys",
+  "auditConcurrency",
+  "auditPublicKeys",
   "alarmTopicArn",
   "assumeRoleArn",
   "clustersLayerArn",
@@ -58,6 +60,10 @@ const ROWS: readonly [Readonly<Record<string, string>>, string, readonly string[
   [{ admissionPublicKeys: "secret" }, "us-east-1", ["admissionPublicKeys: not one to four public keys"]],
   [{ admissionPublicKeys: `${KEY},` }, "us-east-1", ["admissionPublicKeys: not one to four public keys"]],
   [{ admissionPublicKeys: [KEY, KEY, KEY, KEY, KEY].join() }, "us-east-1", ["admissionPublicKeys: not one"]],
+  [{ controllers: "node,audit", auditPublicKeys: KEY }, "us-east-1", []],
+  [{ controllers: "node,audit" }, "us-east-1", ["auditPublicKeys is missing: audit lets in"]],
+  [{ auditPublicKeys: "secret" }, "us-east-1", ["auditPublicKeys: not one to four public keys"]],
+  [{ auditConcurrency: "0" }, "us-east-1", ['auditConcurrency: "0" is not a number of invocations']],
   [{ admissionConcurrency: "5" }, "us-east-1", []],
   [{ admissionConcurrency: "0" }, "us-east-1", ['admissionConcurrency: "0" is not a number of invocations']],
   [{ controllers: "" }, "us-east-1", ['controllers: there is no ""; write all, or a list of node, csr']],
@@ -141,7 +147,7 @@ const ROWS: readonly [Readonly<Record<string, string>>, string, readonly string[
 ];
 
 test.each(ROWS)("%j in %s: %j", (given, region, beginnings) => {
-  const faults = checkParameters({ given, region, known: KNOWN, choosable: ["node", "csr", "admission"] });
+  const faults = checkParameters({ given, region, known: KNOWN, choosable: ["node", "csr", "admission", "audit"] });
   expect(faults.map((fault, index) => fault.slice(0, beginnings[index]?.length))).toEqual(beginnings);
 });
 

@@ -81,8 +81,8 @@ test("can omit every function of a controller", () => {
 });
 
 test("deploys a function with a URL only if it is selected", () => {
-  const functions = ["node", "sweep", "admission", "ec2-events"];
-  expect(selectOptionalFunctions(functions)).toEqual(["node", "admission"]);
+  const functions = ["node", "sweep", "admission", "audit", "ec2-events"];
+  expect(selectOptionalFunctions(functions)).toEqual(["node", "admission", "audit"]);
   expect(selectDefaultFunctions(functions)).toEqual(["node"]);
 });
 

@@ -13,16 +13,20 @@ import { isUninitialized } from "#core/node/taints.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
 import type { KubeApiserverOptions } from "#emulators/harness/kube-apiserver.ts";
+import { PROJECT_FOLDER } from "#emulators/harness/project-folder.ts";
 import { type FunctionUrl, startFunctionUrl } from "#emulators/lambda/function-url.ts";
 import { type AuditDependencies, createAuditFunction } from "#functions/parts/audit/audit-function.ts";
-import { createVerifySignature, derivePublicKey, parsePublicKeys } from "#functions/parts/cluster-signature.ts";
+import {
+  createVerifySignature,
+  derivePublicKey,
+  parsePublicKeys,
+} from "#functions/parts/cluster-signature.ts";
 import type { LogLine } from "#functions/parts/log-report.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";
 import { toMinute } from "#sweep/select.ts";
 import { type ClusterSweep, createSweepTurns, sweepCluster } from "#sweep/sweep-cluster.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
-import { PROJECT_FOLDER } from "#emulators/harness/project-folder.ts";
 
 export const CLUSTER_NAME = "blue";
 

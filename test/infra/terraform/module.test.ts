@@ -75,17 +75,19 @@ const ROWS = [
   {
     place: PLACES.commercial,
     parameters: {
-      controllers: "route,tagging,csr",
+      controllers: "route,tagging,csr,audit",
       clustersPath: "/ccm/clusters",
       allowedNetworks: "10.0.0.0/8,!10.1.0.0/16",
       admissionPublicKeys: `${PUBLIC_KEY},${PUBLIC_KEY}`,
+      auditPublicKeys: PUBLIC_KEY,
       allowedSecrets: "secretsmanager:tenants/,ssm:/tenants/",
     },
     variables: {
-      controllers: ["route", "tagging", "csr"],
+      controllers: ["route", "tagging", "csr", "audit"],
       clusters_path: "/ccm/clusters",
       allowed_networks: ["10.0.0.0/8", "!10.1.0.0/16"],
       admission_public_keys: [PUBLIC_KEY, PUBLIC_KEY],
+      audit_public_keys: [PUBLIC_KEY],
       allowed_secrets: ["secretsmanager:tenants/", "ssm:/tenants/"],
     },
   },
@@ -277,6 +279,9 @@ await describeWithTerraform("the Terraform module", (program) => {
     [{ admission_concurrency: 0 }, "admission_concurrency is a number of invocations, of at least 1"],
     [{ admission_public_keys: ["secret"] }, "admission_public_keys are at most four public keys"],
     [{ controllers: ["admission"] }, "admission_public_keys is missing"],
+    [{ audit_concurrency: 0 }, "audit_concurrency is a number of invocations, of at least 1"],
+    [{ audit_public_keys: ["secret"] }, "audit_public_keys are at most four public keys"],
+    [{ controllers: ["audit"] }, "audit_public_keys is missing"],
     [{ alarm_topic_arn: "on-call" }, "alarm_topic_arn is the ARN of an SNS topic"],
     [
       { code_signing_config_arn: "arn:aws:lambda:us-east-1:1:code-signing-config:csc-0f6c334abcdea4d8b" },

@@ -66,7 +66,7 @@ const MADE_OF: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     memory_size: `\${each.value.memory_size}`,
     timeout: `\${each.value.timeout}`,
     filename: `\${var.package_folder}/\${each.key}.zip`,
-    reserved_concurrent_executions: `\${each.key == "admission" && var.admission_concurrency != null ? var.admission_concurrency : var.reserved_concurrency}`,
+    reserved_concurrent_executions: `\${try(coalesce(local.url_concurrency[each.key]), var.reserved_concurrency)}`,
     code_signing_config_arn: `\${var.code_signing_config_arn}`,
   },
   "aws_lambda_function_event_invoke_config.function": {
@@ -148,8 +148,8 @@ describeWithPart("hcl2tojson", "the Terraform module", ({ program, args }) => {
     }
     folder = await makePackagingFolder();
     const parameters = {
-      controllers: "node,node-lifecycle,csr,service,route,tagging,admission",
-      admissionPublicKeys: PUBLIC_KEY,
+      controllers: "node,node-lifecycle,csr,service,route,tagging,admission,audit",
+      ...{ admissionPublicKeys: PUBLIC_KEY, auditPublicKeys: PUBLIC_KEY },
       vpcSubnetIds: "subnet-0123456789abcdef0",
       vpcSecurityGroupIds: "sg-0123456789abcdef0",
     };
