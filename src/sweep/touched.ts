@@ -151,11 +151,23 @@ export async function planTouched(
       if (objects.failure !== undefined) return false;
       if ([...objects.names.keys()].some((key) => !objects.objects.has(key))) return true;
       // Objects of its own resource wait for others to go.
-      return (
-        name !== watch.resource.name &&
-        [...objects.objects.values()].some((each) => related.project(each) !== undefined)
+      if (name === watch.resource.name) return false;
+      return [...objects.objects.values()].some(
+        (each) => related.project(each) !== undefined && !isWaiting(name, each),
       );
     };
+  }
+
+  /** Whether an object needs work itself: that will change it again, and is reported then. */
+  function isWaiting(resource: string, value: unknown): boolean {
+    const own = candidates.filter((each) => each.resource.name === resource && each.only === undefined);
+    return own.some((watch) => findWork(watch, value) !== undefined);
+  }
+
+  function findWork(watch: Watch, value: unknown): ApiObject | undefined {
+    const parsed = watch.parse(value);
+    const needsWork = parsed.kind === "object" && watch.needsWork(parsed.object, context);
+    return needsWork ? watch.snapshot(parsed.object, context) : undefined;
   }
 
   function planWatch(watch: Watch): TouchedWatch | undefined {
@@ -165,11 +177,7 @@ export async function planTouched(
     if (names === undefined) return undefined;
     const objects = read.get(watch.resource.name);
     if (objects === undefined) return all;
-    const work = [...objects.objects.values()].flatMap((value) => {
-      const parsed = watch.parse(value);
-      const needsWork = parsed.kind === "object" && watch.needsWork(parsed.object, context);
-      return needsWork ? [watch.snapshot(parsed.object, context)] : [];
-    });
+    const work = [...objects.objects.values()].flatMap((value) => findWork(watch, value) ?? []);
     if (work.length === 0) return undefined;
     return { watch, names, related: watch.related.map((related) => listReads(related, work)) };
   }

@@ -111,6 +111,14 @@ describe("a look at touched nodes", () => {
   });
 });
 
+test("nothing follows a node that waits for its initialization, which changes it again", async () => {
+  const world = createWorld("cloud-node-controller", "service-lb-controller", "tagging");
+  world.nodes.put("new", TAINTED);
+  await world.look(touchNodes("new"));
+  expect(listSent(world.events)).toEqual([["cloud-node-controller", "new"]]);
+  expect(world.requests).toEqual([LIST_NODES]);
+});
+
 describe("a look at a touched Service", () => {
   const WANTED = {
     metadata: { namespace: "default" },
