@@ -35,7 +35,7 @@ export function respond(
   };
 }
 
-/** Parses JSON; undefined if the text is none. */
+/** Parses JSON; undefined if the text is invalid. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

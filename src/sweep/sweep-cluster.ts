@@ -90,8 +90,8 @@ export function sweepCluster(
 }
 
 /**
- * Sends only the touched objects of a cluster that need work, and the objects that read touched ones, whether
- * or not a relay follows the cluster. Never rejects.
+ * Sends the touched objects of a cluster that need work, and the objects that read touched ones. It does not
+ * matter whether a relay follows the cluster. Never rejects.
  */
 export function sweepTouched(
   cluster: Cluster,

@@ -179,7 +179,7 @@ describe("a look at a touched certificate signing request", () => {
     const { transport } = world;
     const send: typeof transport.send = async (asked) =>
       asked.path.startsWith("/api/v1/nodes")
-        ? { status: 500, headers: {}, body: "", ...buildStatus(500, "InternalError", "broken") }
+        ? buildStatus(500, "InternalError", "broken")
         : transport.send(asked);
     Object.assign(world, { transport: { ...transport, send } });
     expect(await world.look(TOUCHED)).toMatchObject({ invocations: 0, because: { code: "Unavailable" } });

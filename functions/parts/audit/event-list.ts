@@ -56,7 +56,7 @@ const EventList = z.object({
 });
 
 /**
- * Parses a list of audit events; undefined if the text is none. It proves only that objects may have changed.
+ * Parses a list of audit events; undefined for any other text. It proves only that objects may have changed.
  * A list beyond the limits counts as a report of every object.
  */
 export function parseEventList(text: string): ReportedObjects | undefined {

@@ -113,7 +113,7 @@ test.each<[string, Partial<AuditWebhookFlags>, readonly string[]]>([
   ["a URL with a path", { functionUrl: `${FUNCTION_URL}audit` }, ["--function-url"]],
   ["a faulty name", { clusterName: "Blue/.." }, ["--cluster-name"]],
   ["an unknown controller", { controllers: "nodes" }, ["--controllers"]],
-  ["an authority that is none", { certificateAuthority: "/dev/null" }, ["--certificate-authority"]],
+  ["an invalid authority", { certificateAuthority: "/dev/null" }, ["--certificate-authority"]],
   ["a folder that is a file", { folder: "/dev/null/a" }, ["--folder"]],
   ["a public key of no key", { publicKey: true, signingKey: undefined }, ["--signing-key"]],
 ])("names each fault of %s", async (_, flags, names) => {

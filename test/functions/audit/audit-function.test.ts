@@ -128,7 +128,7 @@ test("a cluster whose relay writes is not looked at, because functions cannot re
 test.each([
   ["another path", { path: "/" }, 404],
   ["no cluster", { path: "/audit/" }, 404],
-  ["a name that is none", { path: "/audit/../one" }, 404],
+  ["an invalid name", { path: "/audit/../one" }, 404],
   ["more than a name", { path: "/audit/one/two" }, 404],
   ["a read", { method: "GET" }, 405],
   ["no list", { body: "<html>" }, 400],
@@ -176,7 +176,7 @@ test.each(["dry run", "stop"] as const)("sends nothing under a %s", async (what)
 describe("a look that fails", () => {
   function failing(status: number, reason: string): SweptWorld {
     const swept = createSweptWorld();
-    const send = async () => ({ status, headers: {}, body: "", ...buildStatus(status, reason, "no") });
+    const send = async () => buildStatus(status, reason, "no");
     return Object.assign(swept, { transport: { ...swept.transport, send } });
   }
 

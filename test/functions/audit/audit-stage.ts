@@ -200,7 +200,8 @@ function post(url: string, body: string, options: RequestOptions): Promise<numbe
   });
 }
 
-function buildInstance(name: string, index: number): MemoryInstance {
+/** Builds the instance of a node. */
+export function buildInstance(name: string, index: number): MemoryInstance {
   const address = `10.${Math.floor(index / 62_500) + 1}.${Math.floor(index / 250) % 250}.${(index % 250) + 1}`;
   return {
     ...{ id: name, providerID: `memory:///zone-a/${name}`, state: "running", account: "a", network: "n" },
