@@ -16,12 +16,15 @@ import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { findFreePort } from "#emulators/harness/free-port.ts";
 import { type FunctionPlatform, startFunctionPlatform } from "#emulators/harness/function-platform.ts";
+import { derivePublicKey, signCluster } from "#functions/parts/cluster-signature.ts";
 import { askForJson } from "#test/ask.ts";
 import { makeFunctionProject } from "#test/build/function-project.ts";
 import { type Clients, createClients, REGION } from "#test/clouds/aws/moto/clients.ts";
 import { makeNetwork, type Network } from "#test/clouds/aws/moto/make-network.ts";
 import { type MendedMoto, startMendedMoto } from "#test/clouds/aws/moto/start-mended-moto.ts";
 import { createSigningRequest } from "#test/csr/signing-request.ts";
+import { getSigningKey } from "#test/functions/admission/review-builders.ts";
+import { buildAuditEvent, buildEventList } from "#test/functions/audit/event-builders.ts";
 import { type ClusterUnderTest, startCluster } from "#test/kube/apply/cluster-under-test.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import { ROOT } from "../../build/bundle.ts";
@@ -37,6 +40,7 @@ const TAG = "zips";
  * account.
  */
 const ROLE = "arn:aws:iam::123456789012:role/ccm";
+const SIGNING_KEY = getSigningKey();
 const POD_CIDR = "100.64.1.0/24";
 const WAIT = { timeout: 90_000, interval: 1_000 };
 
@@ -83,7 +87,14 @@ describeWithPart("moto", "the zip of every function, invoked on the platform", (
       AWS_ENDPOINT_URL_LAMBDA: endpoint,
       CLUSTERS_FILE: file,
     };
-    platform = await startFunctionPlatform({ project, port, folder: join(folder, "platform"), environment });
+    const parameters = {
+      controllers: "node,node-lifecycle,csr,service,route,tagging,audit",
+      auditPublicKeys: derivePublicKey(SIGNING_KEY),
+    };
+    platform = await startFunctionPlatform({
+      ...{ project, port, environment, parameters },
+      folder: join(folder, "platform"),
+    });
     const credentials = { accessKeyId: "test", secretAccessKey: "test" };
     lambda = new LambdaClient({ endpoint, region: REGION, credentials, maxAttempts: 1 });
   });
@@ -159,6 +170,23 @@ describeWithPart("moto", "the zip of every function, invoked on the platform", (
     expect(await ask("GET", `${requests}/serving`)).toMatchObject({
       status: { conditions: [{ type: "Approved" }] },
     });
+  });
+
+  test("audit has a reported node initialized, and nothing for another cluster's token", async () => {
+    const [id] = await network.launch(1);
+    await cluster.join({ name: "node-reported", providerID: `aws:///${REGION}a/${id}` });
+    const report = (tokenOf: string): unknown => ({
+      ...{ version: "2.0", rawPath: "/audit/tenant-a", requestContext: { http: { method: "POST" } } },
+      headers: { authorization: `Bearer ${signCluster("audit", tokenOf, SIGNING_KEY)}` },
+      body: buildEventList([buildAuditEvent("create", { resource: "nodes", name: "node-reported" })]),
+    });
+    expect(await invoke("audit", report("tenant-b"))).toMatchObject({ result: { statusCode: 401 } });
+    expect(isUninitialized(await cluster.read("node-reported"))).toBe(true);
+    expect(await invoke("audit", report("tenant-a"))).toMatchObject({
+      ...{ result: { statusCode: 200 }, error: undefined },
+    });
+    expect(isUninitialized(await cluster.read("node-reported"))).toBe(false);
+    await cluster.remove("node-reported");
   });
 
   test("ec2-events has node-lifecycle delete the node of a terminated instance", async () => {

@@ -17,6 +17,8 @@ export interface FunctionPlatformOptions {
   readonly environment: FunctionEnvironment;
   /** Default or 0: any free one. */
   readonly port?: number;
+  /** Further parameters of serverless.yml. Functions with a URL are invoked by name, too. */
+  readonly parameters?: Readonly<Record<string, string>>;
   /** The folder with serverless.yml, node_modules and the built zips in dist; default: these sources. */
   readonly project?: string;
 }
@@ -57,7 +59,8 @@ export async function startFunctionPlatform(options: FunctionPlatformOptions): P
   };
   const start = async (): Promise<void> => {
     if (child) return;
-    child = spawnPlatform(options, project, port);
+    // Only functions with a URL make it listen there.
+    child = spawnPlatform(options, project, port, await findFreePort());
     try {
       await waitUntilAnswering(url, child);
     } catch (error) {
@@ -87,7 +90,12 @@ async function prepareFolder(folder: string, project: string): Promise<void> {
   }
 }
 
-function spawnPlatform(options: FunctionPlatformOptions, project: string, port: number): ChildProcess {
+function spawnPlatform(
+  options: FunctionPlatformOptions,
+  project: string,
+  port: number,
+  urlPort: number,
+): ChildProcess {
   const { CLUSTERS_FILE, OTEL_EXPORTER_OTLP_ENDPOINT, ...environment } = options.environment;
   const args = [
     join(project, SERVERLESS),
@@ -97,6 +105,8 @@ function spawnPlatform(options: FunctionPlatformOptions, project: string, port: 
     "127.0.0.1",
     "--lambdaPort",
     String(port),
+    "--httpPort",
+    String(urlPort),
     "--noSponsor",
     // The caller invokes functions itself; otherwise the platform would invoke the sweep every minute.
     "--param",
@@ -105,6 +115,7 @@ function spawnPlatform(options: FunctionPlatformOptions, project: string, port: 
   if (CLUSTERS_FILE !== undefined) args.push("--param", `clustersFile=${CLUSTERS_FILE}`);
   if (OTEL_EXPORTER_OTLP_ENDPOINT !== undefined)
     args.push("--param", `otlpEndpoint=${OTEL_EXPORTER_OTLP_ENDPOINT}`);
+  for (const [name, value] of Object.entries(options.parameters ?? {})) args.push("--param", `${name}=${value}`);
   const child = spawn(process.execPath, args, {
     cwd: options.folder,
     // None of the caller's own AWS settings pass.
