@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FUNCTION_IDENTITIES } from "#core/identities.ts";
+import { PUBLIC_KEY } from "#test/functions/admission/review-builders.ts";
 import { resolveValue } from "#test/infra/deployed-rights.ts";
 import { makePackagingFolder, type Packaged, type PackagingFolder } from "#test/infra/packaged-template.ts";
 import { isMatch } from "#test/infra/trusts.ts";
@@ -23,11 +24,17 @@ const ASKING = `\${aws:PrincipalTag/serverless-ccm-function}`;
 const split = (text: string): object => ({ "Fn::Split": [",", text] });
 const named = (text: string): object => ({ "Fn::Join": [ASKING, { "Fn::Split": ["{function}", text] }] });
 
+/** Deploys every function that signs in. */
+const EVERY_FUNCTION = {
+  controllers: "node,node-lifecycle,csr,service,route,tagging,audit",
+  auditPublicKeys: PUBLIC_KEY,
+};
+
 /** Parameters and the policies that they create, each with one statement. */
 const ROWS: readonly [Readonly<Record<string, string>>, Readonly<Record<string, object>>][] = [
   [{}, {}],
   [
-    { signInSecrets: `${SECRETS},${PARAMETERS}`, signInKeys: KEY },
+    { ...EVERY_FUNCTION, signInSecrets: `${SECRETS},${PARAMETERS}`, signInKeys: KEY },
     {
       SignInSecretsPolicy: {
         Effect: "Allow",

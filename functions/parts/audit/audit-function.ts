@@ -42,6 +42,9 @@ const LOOK_MS = 15_000;
 /** After it, a look abandons what is in flight. */
 const GIVE_UP_MS = 22_000;
 
+/** Lines that a process logs once each. */
+const MAX_TOLD = 256;
+
 /** The server URL of the webhook's kubeconfig; the client may add a query. */
 const PATH = /^\/audit\/([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?)\/?$/;
 
@@ -70,7 +73,7 @@ export function createAuditFunction(world: AuditDependencies): AuditFunction {
     if (request.requestContext.http.method !== "POST")
       return respond(405, { message: "POST a list of events" });
     if (!world.verify(cluster, getBearerToken(request))) {
-      tellOnce("UnsignedToken", cluster, UNSIGNED);
+      tellOnce("UnsignedToken", cluster, UNSIGNED, "UnsignedToken");
       return respond(401, { message: "the token is not signed for this cluster" });
     }
     if (looks.isFull(cluster)) {
@@ -94,10 +97,10 @@ export function createAuditFunction(world: AuditDependencies): AuditFunction {
     return respond(503, { message: "the objects could not be looked at in time" }, { "retry-after": "10" });
   };
 
-  /** Logs a line once, so that no caller can fill the log. */
-  function tellOnce(event: string, cluster: string, message: string): void {
-    if (told.has(event)) return;
-    told.add(event);
+  /** Logs a line once for each cluster, so that no caller can fill the log. A stranger's names do not count. */
+  function tellOnce(event: string, cluster: string, message: string, key = `${event} ${cluster}`): void {
+    if (told.has(key) || told.size >= MAX_TOLD) return;
+    told.add(key);
     world.log({ level: "warn", event, cluster, message });
   }
 }

@@ -107,6 +107,14 @@ describeWithPart("control-plane", "kube-apiserver's own audit webhook, and no re
     await untilUp();
   });
 
+  test("the API server repeats a report whose objects could not be looked at", async () => {
+    stage.canSignIn = false;
+    await stage.join(["unseen"]);
+    await waitUntil("an answer 503", async () => stage.url.statuses.includes(503), TIMEOUT_MS);
+    stage.canSignIn = true;
+    await untilUp();
+  });
+
   test("the API server repeats a report for which the endpoint was away", async () => {
     await stage.url.turnOff();
     await stage.join(["repeated"]);

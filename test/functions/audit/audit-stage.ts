@@ -55,6 +55,8 @@ export interface AuditStage {
   readonly cluster: ClusterUnderTest;
   readonly admin: Transport;
   readonly url: FunctionUrl;
+  /** Whether the function signs in to the cluster. */
+  canSignIn: boolean;
   /** What the functions were sent. */
   readonly events: readonly Event[];
   readonly lines: readonly LogLine[];
@@ -106,7 +108,10 @@ export async function startAuditStage(
   const world: AuditDependencies = {
     verify: createVerifySignature("audit", keys.kind === "keys" ? keys.keys : []),
     cluster: async (name) => (name === CLUSTER_NAME ? entry : undefined),
-    api: (cluster) => kept.api(cluster, "audit"),
+    api(cluster) {
+      if (!stage.canSignIn) return Promise.reject(new Error("no token"));
+      return kept.api(cluster, "audit");
+    },
     invoker: {
       invoke(event, signal) {
         events.push(event);
@@ -148,8 +153,8 @@ export async function startAuditStage(
     return cluster.transport(role as "audit");
   }
 
-  return {
-    ...{ cluster, admin, url, events, lines },
+  const stage: AuditStage = {
+    ...{ cluster, admin, url, events, lines, canSignIn: true },
     async sign(name) {
       let token = "";
       const named = { ...flags, clusterName: name, controllers: "*" };
@@ -187,6 +192,7 @@ export async function startAuditStage(
       await rm(folder, { recursive: true });
     },
   };
+  return stage;
 }
 
 /** Posts with Node's own client, because `fetch` takes no authority; returns the status. */
