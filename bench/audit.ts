@@ -49,7 +49,12 @@ async function measureWebhook(): Promise<object> {
     const times = await measure(history, (name) => stage.join([name]));
     const { statuses } = stage.url;
     await history.close();
-    return { trigger: "audit webhook", ...times, requests: statuses.length, invocations: stage.events.length };
+    return {
+      trigger: "audit webhook",
+      ...times,
+      requests: statuses.length,
+      invocations: stage.events.length,
+    };
   } finally {
     await stage.close();
   }
@@ -79,10 +84,7 @@ async function measureRelay(): Promise<object> {
 }
 
 /** Milliseconds from a node's first version to the first schedulable one. */
-async function measure(
-  history: NodeHistory,
-  joinNode: (name: string) => Promise<unknown>,
-): Promise<object> {
+async function measure(history: NodeHistory, joinNode: (name: string) => Promise<unknown>): Promise<object> {
   for (const [index, name] of single.entries()) {
     await sleep(1_000 * Math.random());
     await joinNode(name);

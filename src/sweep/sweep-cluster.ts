@@ -147,6 +147,7 @@ function listAndSend(
   return sweepEverything({
     ...{ ...world, ...what, cluster, minute, signal, giveUp },
     transport: turns.wrapTransport(transport),
+    direct: transport,
     // Nothing is late without an optional resource.
     watches: selectNeededWatches(cluster.controllers, watches, selectSettings(cluster)).filter(
       ({ isOptional }) => isOptional !== true,

@@ -33,6 +33,8 @@ export interface SweepEverythingOptions
     "cluster" | "invoker" | "nextEventId" | "clock" | "random" | "signal" | "giveUp" | "readStop"
   > {
   readonly transport: Transport;
+  /** For reads of single objects, which need no permit. */
+  readonly direct: Transport;
   /** The existing watches of the cluster's controllers. */
   readonly watches: readonly Watch[];
   readonly mode: SelectContext["mode"];
@@ -79,7 +81,7 @@ export async function sweepEverything(options: SweepEverythingOptions): Promise<
   const most = mode === "touched" ? Number.POSITIVE_INFINITY : MAX_INVOCATIONS;
   const slots = createSemaphore(() => Math.min(most, cluster.limits.invocations), 1_000);
   const facts = { ...buildWatchContext(cluster), mode, minute, nowMs: clock.wallTime().getTime() };
-  const reading = { transport, bounds: cluster.limits, signal };
+  const reading = { transport, direct: options.direct, bounds: cluster.limits, signal };
   const plan = touched && (await planTouched(touched, watches, facts, reading));
   const context = plan === undefined ? facts : { ...facts, isDue: plan.isDue };
   const planned = plan?.watches ?? watches.map((watch) => ({ watch, names: ALL, related: [] }));
@@ -151,6 +153,7 @@ function createStoredSource(related: Related, names: ObjectNames): StoredSource 
 /** One list of a resource for its own controllers and for those that read it as a related resource. */
 interface ListPass {
   readonly transport: Transport;
+  readonly direct: Transport;
   readonly resource: Resource;
   /** The only object of interest. */
   readonly only: ObjectName | undefined;

@@ -60,7 +60,7 @@ export interface NamedObjects {
 
 /** Reads objects by name, with the right to list them; undefined if a list is cheaper. */
 export function readNames(
-  { transport, bounds, signal }: ReadOptions,
+  { direct, bounds, signal }: ReadOptions,
   resource: Resource,
   names: ObjectNames,
 ): Promise<NamedObjects> | undefined {
@@ -73,7 +73,7 @@ export function readNames(
     const path = formatCollectionPath(resource);
     const reads = startAtMost(MAX_PARALLEL_READS, [...wanted], async ([key, name]) => {
       if (failure !== undefined || signal.aborted) return;
-      const page = await listByName(transport, path, name, signal, bounds);
+      const page = await listByName(direct, path, name, signal, bounds);
       if (page.kind === "failed") failure = page;
       if (page.kind !== "page") return;
       resourceVersion ??= page.resourceVersion;
@@ -86,7 +86,7 @@ export function readNames(
 
 /** How touched objects are read. */
 export interface ReadOptions {
-  readonly transport: Transport;
+  readonly direct: Transport;
   readonly bounds: FollowBounds;
   readonly signal: AbortSignal;
 }

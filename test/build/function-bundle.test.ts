@@ -92,7 +92,8 @@ const FOLDERS_OF_ONE: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Whether a function contains a controller; the others pass all work to such functions. */
-const hasController = (name: string): boolean => !["sweep", "ec2-events", "admission", "audit"].includes(name);
+const hasController = (name: string): boolean =>
+  !["sweep", "ec2-events", "admission", "audit"].includes(name);
 
 /** The additional controllers of a function. */
 const CONTROLLERS_BESIDE: Readonly<Record<string, readonly string[]>> = {

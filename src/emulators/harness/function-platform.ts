@@ -115,7 +115,8 @@ function spawnPlatform(
   if (CLUSTERS_FILE !== undefined) args.push("--param", `clustersFile=${CLUSTERS_FILE}`);
   if (OTEL_EXPORTER_OTLP_ENDPOINT !== undefined)
     args.push("--param", `otlpEndpoint=${OTEL_EXPORTER_OTLP_ENDPOINT}`);
-  for (const [name, value] of Object.entries(options.parameters ?? {})) args.push("--param", `${name}=${value}`);
+  for (const [name, value] of Object.entries(options.parameters ?? {}))
+    args.push("--param", `${name}=${value}`);
   const child = spawn(process.execPath, args, {
     cwd: options.folder,
     // None of the caller's own AWS settings pass.

@@ -147,7 +147,12 @@ const ROWS: readonly [Readonly<Record<string, string>>, string, readonly string[
 ];
 
 test.each(ROWS)("%j in %s: %j", (given, region, beginnings) => {
-  const faults = checkParameters({ given, region, known: KNOWN, choosable: ["node", "csr", "admission", "audit"] });
+  const faults = checkParameters({
+    given,
+    region,
+    known: KNOWN,
+    choosable: ["node", "csr", "admission", "audit"],
+  });
   expect(faults.map((fault, index) => fault.slice(0, beginnings[index]?.length))).toEqual(beginnings);
 });
 

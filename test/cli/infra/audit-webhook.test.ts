@@ -25,7 +25,13 @@ async function print(flags: Partial<AuditWebhookFlags>): Promise<string> {
   let text = "";
   await printAuditWebhook(
     {
-      ...{ signingKey: key, publicKey: false, functionUrl: FUNCTION_URL, clusterName: "blue", controllers: "*" },
+      ...{
+        signingKey: key,
+        publicKey: false,
+        functionUrl: FUNCTION_URL,
+        clusterName: "blue",
+        controllers: "*",
+      },
       ...flags,
     },
     (more) => {
@@ -52,26 +58,39 @@ test("prints a kubeconfig with a token for this cluster only, by the public key 
 
 test.each([
   ["*", [["", "nodes"]], false],
-  ["*,csr-approver", [["", "nodes"], ["certificates.k8s.io", "certificatesigningrequests"]], false],
+  [
+    "*,csr-approver",
+    [
+      ["", "nodes"],
+      ["certificates.k8s.io", "certificatesigningrequests"],
+    ],
+    false,
+  ],
   ["*,service-lb-controller", [["", "nodes,services"]], true],
   ["node-route-controller", [["", "nodes"]], true],
-] as const)("the policy for %s reports %j, and changes by the node function: %s", async (controllers, resources, isReported) => {
-  const { policy } = await printDocuments({ controllers });
-  const [ours, changes, others] = policy.rules;
-  expect(
-    changes.resources.map((each: { group: string; resources: string[] }) => [each.group, each.resources.join()]),
-  ).toEqual(resources);
-  expect(changes).toMatchObject({
-    level: "Metadata",
-    verbs: ["create", "update", "patch", "delete", "deletecollection"],
-  });
-  expect(others).toEqual({ level: "None" });
-  expect(policy.omitStages).toEqual(["RequestReceived", "ResponseStarted", "Panic"]);
-  expect(ours.level).toBe("None");
-  for (const user of ["serverless-ccm-node", "system:serviceaccount:kube-system:serverless-ccm-node"])
-    expect(ours.users.includes(user)).toBe(!isReported);
-  expect(ours.users).toContain("serverless-ccm-tagging");
-});
+] as const)(
+  "the policy for %s reports %j, and changes by the node function: %s",
+  async (controllers, resources, isReported) => {
+    const { policy } = await printDocuments({ controllers });
+    const [ours, changes, others] = policy.rules;
+    expect(
+      changes.resources.map((each: { group: string; resources: string[] }) => [
+        each.group,
+        each.resources.join(),
+      ]),
+    ).toEqual(resources);
+    expect(changes).toMatchObject({
+      level: "Metadata",
+      verbs: ["create", "update", "patch", "delete", "deletecollection"],
+    });
+    expect(others).toEqual({ level: "None" });
+    expect(policy.omitStages).toEqual(["RequestReceived", "ResponseStarted", "Panic"]);
+    expect(ours.level).toBe("None");
+    for (const user of ["serverless-ccm-node", "system:serviceaccount:kube-system:serverless-ccm-node"])
+      expect(ours.users.includes(user)).toBe(!isReported);
+    expect(ours.users).toContain("serverless-ccm-tagging");
+  },
+);
 
 test("writes both files, the token readable by their owner only, and prints the flags", async () => {
   const authority = join(folder, "ca.crt");

@@ -94,7 +94,10 @@ describe("a list of audit events", () => {
     ["a list", "[]"],
     ["another kind", JSON.stringify({ apiVersion: "audit.k8s.io/v1", kind: "Event", items: [] })],
     ["another version", JSON.stringify({ apiVersion: "audit.k8s.io/v2", kind: "EventList", items: [] })],
-    ["items of another type", JSON.stringify({ apiVersion: "audit.k8s.io/v1", kind: "EventList", items: "a" })],
+    [
+      "items of another type",
+      JSON.stringify({ apiVersion: "audit.k8s.io/v1", kind: "EventList", items: "a" }),
+    ],
   ])("is not %s", (_, text) => {
     expect(parseEventList(text)).toBeUndefined();
   });
