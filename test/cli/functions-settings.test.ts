@@ -54,7 +54,7 @@ describe("the settings of functions", () => {
     expect(await read({})).toEqual({
       bindAddress: "127.0.0.1",
       port: 8080,
-      functions: SERVABLE_FUNCTIONS.filter((name) => name !== "admission"),
+      functions: SERVABLE_FUNCTIONS.filter((name) => name !== "admission" && name !== "audit"),
       concurrency: 100,
       authentication: undefined,
       readTls: undefined,
@@ -68,10 +68,14 @@ describe("the settings of functions", () => {
     expect(SERVABLE_FUNCTIONS.toSorted()).toEqual((await listFunctionNames()).toSorted());
   });
 
-  test("have admission if the environment has its keys", async () => {
-    const { functions } = await read({}, { ...ENVIRONMENT, ADMISSION_PUBLIC_KEYS: PUBLIC_KEY });
-    expect(functions).toEqual(SERVABLE_FUNCTIONS);
-    await expect(read({ functions: "admission" })).rejects.toThrow("$ADMISSION_PUBLIC_KEYS: is not set");
+  test.each([
+    ["admission", "ADMISSION_PUBLIC_KEYS"],
+    ["audit", "AUDIT_PUBLIC_KEYS"],
+  ])("have the webhook %s if the environment has its keys", async (name, variable) => {
+    const { functions } = await read({}, { ...ENVIRONMENT, [variable]: PUBLIC_KEY });
+    const webhooks = functions.filter((each) => each === "admission" || each === "audit");
+    expect(webhooks).toEqual([name]);
+    await expect(read({ functions: name })).rejects.toThrow(`$${variable}: is not set`);
   });
 
   test.each<[string, Partial<FunctionsFlags>]>([

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,12 +11,18 @@ import { type CertificateAuthority, createCertificateAuthority } from "#emulator
 import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import { buildJoiningNode } from "#emulators/harness/joining-node.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
+import { derivePublicKey, signCluster } from "#functions/parts/cluster-signature.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { getConnectOptions } from "#test/access.ts";
 import { type Running, startProgram } from "#test/cli/program.ts";
 import { buildReview, buildSignedPath, PUBLIC_KEY } from "#test/functions/admission/review-builders.ts";
+import { buildAuditEvent, buildEventList } from "#test/functions/audit/event-builders.ts";
 import { waitUntilTrue } from "#test/wait-until-true.ts";
+
+const SIGNING_KEY = generateKeyPairSync("ed25519")
+  .privateKey.export({ format: "pem", type: "pkcs8" })
+  .toString();
 
 let folder: string;
 let plane: EmbeddedControlPlane;
@@ -159,6 +166,28 @@ describe("a relay and functions over HTTP", () => {
       await ask("/lb-service/"),
     ]).toEqual([401, 401, 404]);
     await agent.close();
+  });
+
+  test("an API server's report brings nodes up without a relay", async () => {
+    const program = startProgram(["functions", "--port=0"], {
+      ...environment,
+      AUDIT_PUBLIC_KEYS: derivePublicKey(SIGNING_KEY),
+    });
+    programs.push(program);
+    const { url } = await program.line("Serving");
+    const all = await join20();
+    const report = async (token: string): Promise<number> => {
+      const answer = await fetch(`${url}/audit/blue`, {
+        method: "POST",
+        headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+        body: buildEventList([buildAuditEvent("create", { resource: "nodes" })]),
+      });
+      await answer.arrayBuffer();
+      return answer.status;
+    };
+    expect(await report(signCluster("audit", "red", SIGNING_KEY))).toBe(401);
+    expect(await report(signCluster("audit", "blue", SIGNING_KEY))).toBe(200);
+    await waitUntilTrue("the report to bring them up", () => history.schedulable >= all);
   });
 
   test("a relay says which function refuses its token", async () => {

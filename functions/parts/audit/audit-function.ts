@@ -9,14 +9,14 @@ import {
   parsePublicKeys,
   type VerifySignature,
 } from "#functions/parts/cluster-signature.ts";
-import { createConnectionCache } from "#functions/parts/connection-cache.ts";
+import { type CacheLimits, createConnectionCache } from "#functions/parts/connection-cache.ts";
 import { openDeployedClusters } from "#functions/parts/deployed-clusters.ts";
 import { type Log, logToStandardOutput } from "#functions/parts/log-report.ts";
 import { createDeadline, type FunctionContext } from "#functions/parts/platform-function.ts";
 import { openStopReader } from "#functions/parts/read-stop.ts";
 import { decodeBody, respond, UrlRequest, type UrlResponse } from "#functions/parts/url-request.ts";
 import { systemClock } from "#kube/follow/clock.ts";
-import { lambda } from "#platforms/lambda/platform.ts";
+import type { OpenDeployment } from "#platforms/platform.ts";
 import { buildSweepLines } from "#sweep/payload.ts";
 import { toMinute } from "#sweep/select.ts";
 import { createSweepTurns, type SweepDependencies, sweepTouched } from "#sweep/sweep-cluster.ts";
@@ -72,7 +72,7 @@ export function createAuditFunction(world: AuditDependencies): AuditFunction {
     if (cluster === undefined) return respond(404, { message: "report to /audit/CLUSTER" });
     if (request.requestContext.http.method !== "POST")
       return respond(405, { message: "POST a list of events" });
-    if (!world.verify(cluster, getBearerToken(request))) {
+    if (identifyReporter(world, request.rawPath, request.headers) === undefined) {
       tellOnce("UnsignedToken", cluster, UNSIGNED, "UnsignedToken");
       return respond(401, { message: "the token is not signed for this cluster" });
     }
@@ -108,8 +108,15 @@ export function createAuditFunction(world: AuditDependencies): AuditFunction {
 const UNSIGNED =
   "the bearer token of a request is not signed with a key of this deployment; where an API server of yours reports, give it the kubeconfig that `infra audit-webhook` prints";
 
-function getBearerToken({ headers }: UrlRequest): string {
-  return /^Bearer (\S+)$/i.exec(headers["authorization"] ?? "")?.[1] ?? "";
+/** Returns the cluster of a request's path, if the request has the operator's signature for it. Reads nothing else. */
+export function identifyReporter(
+  { verify }: Pick<AuditDependencies, "verify">,
+  path: string,
+  headers: UrlRequest["headers"],
+): string | undefined {
+  const cluster = PATH.exec(path)?.[1];
+  const token = /^Bearer (\S+)$/i.exec(headers["authorization"] ?? "")?.[1] ?? "";
+  return cluster !== undefined && verify(cluster, token) ? cluster : undefined;
 }
 
 /** Resolves to false when an answer is due. */
@@ -156,7 +163,7 @@ function createLook(
 }
 
 /** Clusters with a cached connection in a warm function. */
-const MAX_KEPT = 32;
+const CACHE: CacheLimits = { most: 32 };
 
 /** Limit of sockets to the platform; each cluster's limits bound the invocations in flight. */
 const MAX_SOCKETS = 100;
@@ -170,7 +177,8 @@ const OWN_NAME = "audit";
  */
 export function createAuditDependencies(
   environment: Readonly<Record<string, string | undefined>>,
-  log: Log = logToStandardOutput,
+  openDeployment: OpenDeployment,
+  { cache = CACHE, log = logToStandardOutput }: { readonly cache?: CacheLimits; readonly log?: Log } = {},
 ): AuditDependencies {
   const keys = parsePublicKeys(environment["AUDIT_PUBLIC_KEYS"]);
   if (keys.kind === "fault")
@@ -179,8 +187,8 @@ export function createAuditDependencies(
   return {
     verify: createVerifySignature("audit", keys.kind === "keys" ? keys.keys : []),
     cluster: (name) => clusters(name),
-    api: createConnectionCache({ role: OWN_NAME, most: MAX_KEPT, answersAlone: false, judgeAddress }),
-    invoker: lambda.openDeployment(environment, OWN_NAME).createInvoker({
+    api: createConnectionCache({ role: OWN_NAME, ...cache, answersAlone: false, judgeAddress }),
+    invoker: openDeployment(environment, OWN_NAME).createInvoker({
       functionName: (controller) => findWatch(controller)?.functionName ?? controller,
       maxInFlight: MAX_SOCKETS,
     }),

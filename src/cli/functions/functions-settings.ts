@@ -5,7 +5,7 @@ import {
   readKeyPairFiles,
   readTokenFile,
 } from "#cli/credential-files.ts";
-import { ADMISSION, SERVABLE_FUNCTIONS } from "#cli/functions/served-functions.ts";
+import { SERVABLE_FUNCTIONS, WEBHOOK_KEYS } from "#cli/functions/served-functions.ts";
 import { checkFunctionAccess } from "#cli/relay/function-access.ts";
 import { type FunctionFlags, readFunctionNames } from "#cli/relay/function-names.ts";
 import { readPort } from "#cli/relay/serving-settings.ts";
@@ -199,14 +199,17 @@ function readClientSubjects(
   return subjects;
 }
 
-/** Without a list, `admission` is served if the environment has its keys. */
+/** Without a list, a webhook is served if the environment has its keys. */
 function readFunctionList(
   text: string | undefined,
   environment: Environment,
   faults: ConfigurationFault[],
 ): readonly string[] {
-  const hasKeys = Boolean(environment["ADMISSION_PUBLIC_KEYS"]);
-  if (text === undefined) return SERVABLE_FUNCTIONS.filter((name) => hasKeys || name !== ADMISSION);
+  const isWithoutKeys = (name: string): boolean => {
+    const variable = WEBHOOK_KEYS[name];
+    return variable !== undefined && !environment[variable];
+  };
+  if (text === undefined) return SERVABLE_FUNCTIONS.filter((name) => !isWithoutKeys(name));
   const names = [...new Set(splitList(text))];
   const unknown = names.filter((name) => !SERVABLE_FUNCTIONS.includes(name));
   if (unknown.length > 0 || names.length === 0)
@@ -214,10 +217,10 @@ function readFunctionList(
       name: "--functions",
       message: `${unknown.map((name) => `"${sanitizeText(name)}"`).join(", ") || "nothing"} is not a function; give some of ${SERVABLE_FUNCTIONS.join(", ")}`,
     });
-  if (names.includes(ADMISSION) && !hasKeys)
+  for (const name of names.filter(isWithoutKeys))
     faults.push({
-      name: "$ADMISSION_PUBLIC_KEYS",
-      message: "is not set: the function admission needs what `infra admission-url --public-key` prints",
+      name: `$${WEBHOOK_KEYS[name]}`,
+      message: `is not set: the function ${name} needs the public key that \`infra\` prints for it`,
     });
   return names;
 }

@@ -1,5 +1,5 @@
 import type { FunctionsSettings } from "#cli/functions/functions-settings.ts";
-import { loadServedFunctions, loadWebhooks } from "#cli/functions/served-functions.ts";
+import { loadServedFunctions } from "#cli/functions/served-functions.ts";
 import { createFunctionInvoker } from "#cli/relay/function-access.ts";
 import { readFunctionNames } from "#cli/relay/function-names.ts";
 import { DRAIN_TIMEOUT_MS, log, toListenError, watchEndingSignals } from "#cli/relay/serve.ts";
@@ -22,8 +22,7 @@ export async function serveFunctions(settings: FunctionsSettings, environment: E
       { flags: invoked, functionName: readFunctionNames(invoked, []), platform: http, region: undefined },
       environment,
     );
-  const functions = await loadServedFunctions(settings.functions, environment, invoker);
-  const webhooks = loadWebhooks(settings.functions, environment);
+  const { functions, webhooks } = await loadServedFunctions(settings.functions, environment, invoker);
   const server = await startFunctionServer({
     ...{ functions, webhooks, bindAddress, port, readTls: settings.readTls, log },
     authenticate: authentication && createAuthentication(authentication),

@@ -60,7 +60,9 @@ const KEEP_ALIVE_MS = 65_000;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Time to read an answer, beyond the time of its invocation. */
 const ANSWER_TIMEOUT_MS = 15_000;
-/** Connections beside those of invocations: idle ones, probes, and callers that are refused. */
+/** Requests to webhooks at a time for each invocation: they mostly wait, one of each API server. */
+const WEBHOOKS_PER_INVOCATION = 5;
+/** Connections beside those of invocations and webhooks: idle ones, probes, and callers that are refused. */
 const FURTHER_CONNECTIONS = 200;
 
 /**
@@ -75,7 +77,10 @@ export async function startFunctionServer(options: FunctionServerOptions): Promi
       `${bindAddress} is not a loopback address: functions are not served there without authentication`,
     );
   const runner = createFunctionRunner(options);
-  const webhookRunner = createWebhookRunner(options.functionTimeoutMs);
+  const webhookRunner = createWebhookRunner(
+    WEBHOOKS_PER_INVOCATION * options.concurrency,
+    options.functionTimeoutMs,
+  );
   let isDraining = false;
   const refusals = createRefusalLog(log);
 
@@ -178,7 +183,7 @@ function createFunctionServer(listener: RequestListener, tls: Tls | undefined): 
 async function listen(server: Server, options: FunctionServerOptions): Promise<Server> {
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.timeout = options.functionTimeoutMs + ANSWER_TIMEOUT_MS;
-  boundConnections(server, options.concurrency + FURTHER_CONNECTIONS);
+  boundConnections(server, (1 + WEBHOOKS_PER_INVOCATION) * options.concurrency + FURTHER_CONNECTIONS);
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(options.port, options.bindAddress, () => {

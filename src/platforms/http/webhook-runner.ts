@@ -25,8 +25,8 @@ export interface WebhookAnswer {
 export interface Webhook {
   /** Its paths begin so, such as `/lb-service/`. */
   readonly pathPrefix: string;
-  /** Whether a body is read from a caller at this path; other requests are answered as if they had none. */
-  readsBody(path: string): boolean;
+  /** Returns the name of a known caller. Of a stranger no body is read: the request is answered as if it had none. */
+  identify(path: string, headers: WebhookRequest["headers"]): string | undefined;
   answer(request: WebhookRequest, context: InvocationContext): Promise<WebhookAnswer>;
 }
 
@@ -35,51 +35,55 @@ export interface WebhookRunner {
   run(webhook: Webhook, request: IncomingMessage, response: ServerResponse, path: string): Promise<void>;
 }
 
-/** Requests at a time, beside the invocations of functions: a tenant's API server must not take their places. */
-const MAX_RUNNING = 16;
+/** Requests of one caller at a time: a tenant's API server must not take the places of others. */
+const MAX_OF_CALLER = 8;
 
-/** Creates the runner; a request has this time, with the arrival of its body. */
-export function createWebhookRunner(timeoutMs: number): WebhookRunner {
+/**
+ * Creates the runner. `limit` is the maximum number of requests at a time, beside the invocations of functions. A
+ * request has `timeoutMs`, with the arrival of its body.
+ */
+export function createWebhookRunner(limit: number, timeoutMs: number): WebhookRunner {
   let running = 0;
+  const runningOf = new Map<string, number>();
+
+  function count(caller: string, change: 1 | -1): void {
+    running += change;
+    const left = (runningOf.get(caller) ?? 0) + change;
+    if (left === 0) runningOf.delete(caller);
+    else runningOf.set(caller, left);
+  }
+
   return {
     async run(webhook, request, response, path) {
-      const reads = webhook.readsBody(path);
-      if (reads && running >= MAX_RUNNING) {
+      const headers = joinHeaders(request);
+      const caller = webhook.identify(path, headers);
+      if (caller !== undefined && (running >= limit || (runningOf.get(caller) ?? 0) >= MAX_OF_CALLER)) {
         response.setHeader("retry-after", "1");
-        return sendError(
-          request,
-          response,
-          "TooManyInvocations",
-          `${MAX_RUNNING} requests are answered already`,
-        );
+        return sendError(request, response, "TooManyInvocations", "too many requests are answered already");
       }
       const deadline = performance.now() + timeoutMs;
       const ending = new AbortController();
       response.once("close", () => ending.abort());
-      running += reads ? 1 : 0;
+      if (caller !== undefined) count(caller, 1);
       try {
-        const body = reads ? await readBytes(request) : Buffer.alloc(0);
+        const body = caller === undefined ? Buffer.alloc(0) : await readBytes(request);
         if (!Buffer.isBuffer(body)) return sendError(request, response, body.code, body.message);
         const asked = {
           method: request.method ?? "",
           path,
-          headers: joinHeaders(request),
+          headers,
           body: body.toString("utf8"),
         };
-        const {
-          statusCode,
-          headers,
-          body: text,
-        } = await webhook.answer(asked, {
+        const answer = await webhook.answer(asked, {
           awsRequestId: randomUUID(),
           getRemainingTimeInMillis: () => Math.max(0, deadline - performance.now()),
           signal: ending.signal,
         });
         if (response.destroyed) return;
-        response.writeHead(statusCode, { "cache-control": "no-store", ...headers });
-        response.end(text);
+        response.writeHead(answer.statusCode, { "cache-control": "no-store", ...answer.headers });
+        response.end(answer.body);
       } finally {
-        running -= reads ? 1 : 0;
+        if (caller !== undefined) count(caller, -1);
       }
     },
   };

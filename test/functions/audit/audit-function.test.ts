@@ -11,6 +11,7 @@ import {
 import type { LogLine } from "#functions/parts/log-report.ts";
 import type { UrlResponse } from "#functions/parts/url-request.ts";
 import { systemClock } from "#kube/follow/clock.ts";
+import { lambda } from "#platforms/lambda/platform.ts";
 import { createSweepTurns } from "#sweep/sweep-cluster.ts";
 import { buildAuditEvent, buildEventList } from "#test/functions/audit/event-builders.ts";
 import { buildStatus } from "#test/kube/apply/fake-api.ts";
@@ -228,7 +229,8 @@ test.each([undefined, "", "secret"])(
     const environment = text === undefined ? {} : { AUDIT_PUBLIC_KEYS: text };
     const world = createAuditDependencies(
       { ...environment, AWS_REGION: "us-east-1" },
-      (line) => void lines.push(line),
+      lambda.openDeployment,
+      { log: (line) => void lines.push(line) },
     );
     expect(world.verify("one", signCluster("audit", "one", KEY))).toBe(false);
     expect(lines).toMatchObject([{ level: "error", event: "Misconfigured" }]);

@@ -363,7 +363,7 @@ describe("a function", () => {
 describe("a webhook", () => {
   const webhook = (answer: Webhook["answer"]): Webhook => ({
     pathPrefix: "/hook/",
-    readsBody: (path) => path === "/hook/known",
+    identify: (path) => (path.startsWith("/hook/known") ? path : undefined),
     answer,
   });
   const echoing = webhook(async ({ method, path, headers, body }) => ({
@@ -398,12 +398,28 @@ describe("a webhook", () => {
       return { statusCode: 200, headers: {}, body: "{}" };
     });
     const { url } = await start({ node: reporting }, { concurrency: 1, webhooks: [slow] });
-    const all = Array.from({ length: 16 }, () => post(`${url}/hook/known`));
-    await waitUntilTrue("sixteen requests", () => ends.length === 16);
-    expect((await post(`${url}/hook/known`)).status).toBe(429);
+    const all = Array.from({ length: 5 }, () => post(`${url}/hook/known`));
+    await waitUntilTrue("five requests", () => ends.length === 5);
+    expect((await post(`${url}/hook/known-too`)).status).toBe(429);
     expect((await post(`${url}/node`)).status).toBe(200);
     for (const end of ends) end();
     expect((await Promise.all(all)).every(({ status }) => status === 200)).toBe(true);
+  });
+
+  test("leaves places to other callers, however much one asks", async () => {
+    const ends: (() => void)[] = [];
+    const slow = webhook(async () => {
+      await new Promise<void>((resolve) => void ends.push(resolve));
+      return { statusCode: 200, headers: {}, body: "{}" };
+    });
+    const { url } = await start({ node: reporting }, { concurrency: 10, webhooks: [slow] });
+    const all = Array.from({ length: 8 }, () => post(`${url}/hook/known`));
+    await waitUntilTrue("eight requests", () => ends.length === 8);
+    expect((await post(`${url}/hook/known`)).status).toBe(429);
+    const other = post(`${url}/hook/known-too`);
+    await waitUntilTrue("the other caller's request", () => ends.length === 9);
+    for (const end of ends) end();
+    expect((await Promise.all([...all, other])).every(({ status }) => status === 200)).toBe(true);
   });
 
   test("is refused with the functions at the end, and a fault of it ends its connection alone", async () => {
