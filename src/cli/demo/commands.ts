@@ -9,6 +9,7 @@ export function addTryCommands(program: Command): void {
     .summary("the whole system on an embedded API server and cloud")
     .description("Shows in four short acts how nodes are initialized, on an embedded API server and cloud.")
     .option("--cloud-provider <name>", "aws (an EC2 endpoint) or digitalocean (its API)", "aws")
+    .option("--platform <name>", "lambda, or http: functions over HTTP in a process of their own", "lambda")
     .option("--lambda", "invoke the packaged functions through AWS's Invoke API on a local function platform")
     .option("--keep", "leave everything running at the end, and print the kubeconfig")
     .option("--nodes <count>", `nodes of each burst, ${MIN_NODES} to ${MAX_NODES}`, "200")

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { styleText } from "node:util";
 import { ConfigurationError } from "#cli/configuration-error.ts";
-import type { ChildRelay, LogLine } from "#cli/demo/child-relay.ts";
+import type { ChildProgram, LogLine } from "#cli/demo/child-program.ts";
 import { DEMO_CLOUDS } from "#cli/demo/clouds.ts";
 import { MAX_NODES, type Machine, MIN_NODES, registerNode, registerNodes } from "#cli/demo/nodes.ts";
 import { type Stage, setStage } from "#cli/demo/stage.ts";
@@ -15,6 +15,7 @@ import type { NodeRecord } from "#emulators/harness/node-history.ts";
 export interface DemoFlags {
   readonly cloudProvider: string;
   readonly lambda?: boolean;
+  readonly platform: string;
   readonly keep?: boolean;
   /** Prints all values of the first act as JSON. */
   readonly json?: boolean;
@@ -49,11 +50,18 @@ export async function runDemo(flags: DemoFlags): Promise<void> {
     const message = `"${flags.cloudProvider}" is not a cloud of the demo; known are ${DEMO_CLOUDS.join(", ")}`;
     throw new ConfigurationError([{ name: "--cloud-provider", message }]);
   }
+  const { lambda = false, platform } = flags;
+  if (platform !== "lambda" && platform !== "http") {
+    const message = `"${platform}" is not a function platform of the demo; known are lambda, http`;
+    throw new ConfigurationError([{ name: "--platform", message }]);
+  }
+  if (lambda && platform === "http")
+    throw new ConfigurationError([{ name: "--lambda", message: "is for --platform lambda; leave it out" }]);
   // `process.exit` also ends what was started and created: see the stage's handlers of "exit".
   for (const [signal, code] of INTERRUPTS) process.on(signal, () => process.exit(code));
   const stage = await setStage({
     cloud,
-    lambda: flags.lambda === true,
+    platform: platform === "http" ? "http" : lambda ? "packaged" : "embedded",
     binaries: process.env["KUBEBUILDER_ASSETS"],
   });
   try {
@@ -74,12 +82,16 @@ export async function runDemo(flags: DemoFlags): Promise<void> {
 function printIntroduction({ plane, platform, cloud }: Stage): void {
   const server =
     plane.kind === "embedded" ? "API server (embedded)" : "API server (real kube-apiserver and etcd)";
-  const functions =
-    platform.kind === "embedded"
-      ? "function (the real one, behind an embedded Invoke API)"
-      : "function (the packaged zip, under serverless-offline)";
-  print(`${server} → relay (the real one, a process of its own) → AWS SDK → ${functions} → ${cloud.words}`);
+  print(
+    `${server} → relay (the real one, a process of its own) → ${PLATFORM_WORDS[platform.kind]} → ${cloud.words}`,
+  );
 }
+
+const PLATFORM_WORDS = {
+  embedded: "AWS SDK → function (the real one, behind an embedded Invoke API)",
+  packaged: "AWS SDK → function (the packaged zip, under serverless-offline)",
+  http: "HTTP → function (the real one, a process of its own)",
+} as const satisfies Record<Stage["platform"]["kind"], string>;
 
 async function playOneNode(stage: Stage, asJson: boolean): Promise<Machine[]> {
   printTitle(1, "one node joins");
@@ -120,7 +132,7 @@ async function showLiveCounts(
 async function playBurstWithFailures(
   stage: Stage,
   count: number,
-  firstRelay: ChildRelay,
+  firstRelay: ChildProgram,
 ): Promise<Machine[]> {
   printTitle(3, `${count} more join, and things break`);
   const machines = stage.cloud.add(count);
@@ -147,7 +159,7 @@ async function playBurstWithFailures(
   return machines;
 }
 
-async function killAndRestart(stage: Stage, relay: ChildRelay): Promise<void> {
+async function killAndRestart(stage: Stage, relay: ChildProgram): Promise<void> {
   await relay.kill();
   const pending = [...stage.history.records.values()].filter(isTainted).length;
   print(

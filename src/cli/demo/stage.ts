@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSecretFolder } from "#cli/clusters/clusters-file.ts";
-import { type ChildRelay, type LogLine, startChildRelay } from "#cli/demo/child-relay.ts";
+import { type ChildProgram, type LogLine, startChildProgram } from "#cli/demo/child-program.ts";
 
 import { type DemoCloud, type DemoCloudName, startDemoCloud } from "#cli/demo/clouds.ts";
 import { buildWalk, recordAnswers, type Walk } from "#cli/demo/walk.ts";
@@ -15,6 +15,7 @@ import { nodeController } from "#core/node/controller.ts";
 import { startEmbeddedControlPlane } from "#emulators/api-server/start.ts";
 import { buildClusterEntry, writeClustersFile } from "#emulators/harness/clusters-file.ts";
 import type { ControlPlane } from "#emulators/harness/control-plane.ts";
+import { findFreePort } from "#emulators/harness/free-port.ts";
 import { type FunctionEnvironment, startFunctionPlatform } from "#emulators/harness/function-platform.ts";
 import { type NodeHistory, recordNodeHistory } from "#emulators/harness/node-history.ts";
 import { startLambda } from "#emulators/lambda/server.ts";
@@ -29,15 +30,18 @@ export interface Stage {
   readonly history: NodeHistory;
   readonly cloud: DemoCloud;
   readonly platform: DemoPlatform;
-  startRelay(onLine: (line: LogLine) => void): Promise<ChildRelay>;
+  startRelay(onLine: (line: LogLine) => void): Promise<ChildProgram>;
   close(): Promise<void>;
 }
 
 /** The choices for the stage. */
 export interface StageOptions {
   readonly cloud: DemoCloudName;
-  /** Runs the packaged functions on a local function platform instead of the same code in this process. */
-  readonly lambda: boolean;
+  /**
+   * Where the functions run: behind an Invoke API in this process, packaged on a local function platform, or over
+   * HTTP in a process of their own.
+   */
+  readonly platform: DemoPlatform["kind"];
   /** The folder with kube-apiserver and etcd; without it the embedded API server runs. */
   readonly binaries: string | undefined;
 }
@@ -67,30 +71,25 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     const admin = closing(await connectAs(plane, "admin"));
     const functions = closing(await connectAs(plane, "node"));
     Object.assign(process.env, environment);
-    const platform = closing(
-      options.lambda
-        ? await startPackagedPlatform(join(folder, "platform"), {
-            ...environment,
-            CLUSTERS_FILE: clustersFile,
-          })
-        : await startEmbeddedPlatform({
-            clusters: readClustersFile(clustersFile),
-            cloud: cloud.load(),
-            api: functions,
-          }),
-    );
+    const functionEnvironment = { ...environment, CLUSTERS_FILE: clustersFile };
+    const starts: Readonly<Record<DemoPlatform["kind"], () => Promise<DemoPlatform>>> = {
+      embedded: () =>
+        startEmbeddedPlatform({
+          clusters: readClustersFile(clustersFile),
+          cloud: cloud.load(),
+          api: functions,
+        }),
+      packaged: () => startPackagedPlatform(join(folder, "platform"), functionEnvironment),
+      http: () => startHttpPlatform(functionEnvironment),
+    };
+    const platform = closing(await starts[options.platform]());
     const history = closing(await recordNodeHistory(admin));
-    const relayEnvironment = { ...environment, AWS_ENDPOINT_URL_LAMBDA: platform.url };
-    const flags = [
-      "--clusters-file",
-      clustersFile,
-      "--function-prefix",
-      platform.functionPrefix,
-      "--port",
-      "0",
-    ];
-    const startRelay = async (onLine: (line: LogLine) => void): Promise<ChildRelay> => {
-      const relay = await startChildRelay({ flags, environment: relayEnvironment, onLine });
+    const relayEnvironment = { ...environment, ...platform.relayEnvironment };
+    const flags = ["--clusters-file", clustersFile, ...platform.relayFlags, "--port", "0"];
+    const startRelay = async (onLine: (line: LogLine) => void): Promise<ChildProgram> => {
+      const relay = await startChildProgram({
+        ...{ command: "relay", flags, environment: relayEnvironment, onLine },
+      });
       closing({ close: () => relay.stop() });
       return relay;
     };
@@ -130,10 +129,10 @@ function buildEntry(plane: ControlPlane, { config }: DemoCloud): ClusterEntry {
 
 /** A function platform that can be switched off and on. */
 interface DemoPlatform {
-  readonly kind: "embedded" | "packaged";
-  /** The value for AWS_ENDPOINT_URL_LAMBDA. */
-  readonly url: string;
-  readonly functionPrefix: string;
+  readonly kind: "embedded" | "packaged" | "http";
+  /** How the relay finds the functions. */
+  readonly relayFlags: readonly string[];
+  readonly relayEnvironment: Readonly<Record<string, string>>;
   /** Returns the walks of the batches so far, newest last; empty if the functions run in other processes. */
   walks(): readonly Walk[];
   turnOff(): Promise<void>;
@@ -180,8 +179,7 @@ async function startEmbeddedPlatform(options: EmbeddedPlatformOptions): Promise<
   });
   return {
     kind: "embedded",
-    url: server.url,
-    functionPrefix: "serverless-ccm-demo-",
+    ...buildLambdaAccess(server.url, "serverless-ccm-demo-"),
     walks: () => walks,
     turnOff: server.turnOff,
     turnOn: server.turnOn,
@@ -200,11 +198,42 @@ async function startPackagedPlatform(
   const platform = await startFunctionPlatform({ folder, environment });
   return {
     kind: "packaged",
-    url: platform.url,
-    functionPrefix: "serverless-ccm-dev-",
+    ...buildLambdaAccess(platform.url, "serverless-ccm-dev-"),
     walks: () => [],
     turnOff: () => platform.stop("SIGKILL"),
     turnOn: platform.start,
     close: platform.close,
+  };
+}
+
+function buildLambdaAccess(
+  url: string,
+  functionPrefix: string,
+): Pick<DemoPlatform, "relayFlags" | "relayEnvironment"> {
+  return {
+    relayFlags: ["--function-prefix", functionPrefix],
+    relayEnvironment: { AWS_ENDPOINT_URL_LAMBDA: url },
+  };
+}
+
+/** Starts `serverless-ccm functions`, which keeps its port when it is switched off and on. */
+async function startHttpPlatform(environment: Readonly<Record<string, string>>): Promise<DemoPlatform> {
+  const port = await findFreePort();
+  const start = (): Promise<ChildProgram> =>
+    startChildProgram({
+      ...{ command: "functions", environment, onLine: () => undefined },
+      flags: ["--functions", "node", "--port", String(port)],
+    });
+  let running = await start();
+  return {
+    kind: "http",
+    relayFlags: ["--platform", "http", "--function-url", `http://127.0.0.1:${port}/{function}`],
+    relayEnvironment: {},
+    walks: () => [],
+    turnOff: () => running.kill(),
+    async turnOn() {
+      running = await start();
+    },
+    close: () => running.kill(),
   };
 }

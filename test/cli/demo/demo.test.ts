@@ -49,6 +49,27 @@ test.each([
   },
 );
 
+test("the demo ends well with functions over HTTP, too", async () => {
+  const flags = ["demo", "--nodes", "130", "--platform", "http"];
+  const { code, stdout, stderr } = await runProgram(flags, "", { KUBEBUILDER_ASSETS: undefined });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout.split("\n")[0]).toContain("HTTP → function (the real one, a process of its own)");
+  expect(stdout).toMatch(/the function platform is off/);
+  expect(stdout).toMatch(/burst with failures\s+130\s.*\s0\n/);
+  expect(stdout).toMatch(/node writes: \d+ \(2\.0\d a node\)/);
+});
+
+test.each([
+  [
+    ["--platform", "moon"],
+    '--platform: "moon" is not a function platform of the demo; known are lambda, http',
+  ],
+  [["--platform", "http", "--lambda"], "--lambda: is for --platform lambda"],
+])("%j is wrong usage", async (flags, fault) => {
+  const { code, stderr } = await runProgram(["demo", ...flags]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(fault)]);
+});
+
 test("an unsupported cloud is named, with the supported ones", async () => {
   const { code, stderr } = await runProgram(["demo", "--cloud-provider", "memory"]);
   expect(code).toBe(2);

@@ -1,12 +1,12 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-/** A line of the relay's log. */
+/** A line of a program's log. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
-/** The relay in a process of its own, so that the demo can kill it like a lost machine. */
-export interface ChildRelay {
-  /** The URL of /readyz and /metrics. */
+/** A relay, or functions over HTTP, in a process of its own, so that the demo can kill it like a lost machine. */
+export interface ChildProgram {
+  /** The URL that it serves, with /readyz. */
   readonly url: string;
   /** Sends SIGKILL: nothing is drained, nothing is saved. */
   kill(): Promise<void>;
@@ -14,23 +14,25 @@ export interface ChildRelay {
   stop(): Promise<void>;
 }
 
-export interface ChildRelayOptions {
-  /** Flags after `serverless-ccm relay`. */
+export interface ChildProgramOptions {
+  readonly command: "relay" | "functions";
+  /** Flags after the command. */
   readonly flags: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly onLine: (line: LogLine) => void;
 }
 
-/** The time limits of a relay for listing its clusters and for ending, in milliseconds. */
+/** The time limits of a program for its start and its end, in milliseconds. */
 const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 20_000;
 
-/** Starts `serverless-ccm relay` from this program and waits until it is ready. */
-export async function startChildRelay(options: ChildRelayOptions): Promise<ChildRelay> {
+/** Starts `serverless-ccm COMMAND` from this program and waits until it is ready. */
+export async function startChildProgram(options: ChildProgramOptions): Promise<ChildProgram> {
+  const { command } = options;
   const [program] = process.argv.slice(1, 2);
   if (program === undefined)
-    throw new Error("the demo starts its relay from its own program, which is unknown");
-  const child = spawn(process.execPath, [program, "relay", ...options.flags], {
+    throw new Error(`the demo starts its ${command} from its own program, which is unknown`);
+  const child = spawn(process.execPath, [program, command, ...options.flags], {
     env: { ...process.env, ...options.environment },
     stdio: ["ignore", "ignore", "pipe"],
   });
@@ -45,7 +47,7 @@ export async function startChildRelay(options: ChildRelayOptions): Promise<Child
     const fail = (what: string): void => {
       clearTimeout(timer);
       child.kill("SIGKILL");
-      reject(new Error(`the relay ${what}: ${lastWords.join(" | ")}`));
+      reject(new Error(`${command} ${what}: ${lastWords.join(" | ")}`));
     };
     void exited.then(() => fail("ended by itself"));
     createInterface({ input: child.stderr }).on("line", (text) => {
@@ -82,7 +84,7 @@ async function waitUntilReady(url: string): Promise<void> {
     if (answer?.ok) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-  throw new Error(`the relay at ${url} was not ready within ${START_TIMEOUT_MS / 1000} s`);
+  throw new Error(`${url} was not ready within ${START_TIMEOUT_MS / 1000} s`);
 }
 
 function parseLine(text: string): LogLine | undefined {
