@@ -125,11 +125,28 @@ describe("a relay and functions over HTTP", () => {
     expect(functions.program.lines.at(-1)).toMatchObject({ event: "Drained", finished: true });
   });
 
-  test("the sweep finds what no relay has sent, and has it done in the same process", async () => {
-    const { url } = await startFunctions();
+  test.each<[string, () => Promise<string>]>([
+    ["in the same process", async () => `${(await startFunctions()).url}/sweep`],
+    [
+      "by functions elsewhere",
+      async () => {
+        const { url } = await startFunctions(
+          "--functions=node",
+          ...TLS(),
+          `--token-file=${inFolder("token")}`,
+        );
+        const sweep = await startFunctions(
+          ...["--functions=sweep", `--function-url=${url}/{function}`],
+          ...[`--function-ca-file=${inFolder("ca.pem")}`, `--function-token-file=${inFolder("token")}`],
+        );
+        return sweep.url;
+      },
+    ],
+  ])("the sweep finds what no relay has sent, and has it done %s", async (_, startSweep) => {
+    const url = await startSweep();
     const all = await join20();
     await waitUntilTrue("the sweep to bring them up", async () => {
-      const answer = await fetch(`${url}/sweep`, {
+      const answer = await fetch(url, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: "{}",

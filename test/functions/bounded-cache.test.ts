@@ -1,5 +1,7 @@
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { createBoundedCache } from "#functions/parts/connection-cache.ts";
+
+afterEach(() => vi.useRealTimers());
 
 function cacheOf(limit: number) {
   const made: string[] = [];
@@ -37,4 +39,18 @@ test("a value that cannot be discarded does no harm", async () => {
   const cache = createBoundedCache<string>({ most: 1 }, () => Promise.reject(new Error("cannot be closed")));
   expect(await cache.get("a", async () => "a")).toBe("a");
   expect(await cache.get("b", async () => "b")).toBe("b");
+});
+
+test("a value that an invocation may still use is discarded later", async () => {
+  vi.useFakeTimers();
+  const discarded: string[] = [];
+  const cache = createBoundedCache<string>({ most: 1, discardAfterMs: 60_000 }, async (value) => {
+    discarded.push(value);
+  });
+  await cache.get("a", async () => "a");
+  await cache.get("b", async () => "b");
+  await vi.advanceTimersByTimeAsync(59_000);
+  expect(discarded).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(discarded).toEqual(["a"]);
 });
