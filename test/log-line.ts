@@ -11,7 +11,8 @@ export const LOG_EVENTS = {
   Unauthenticated: "`functions` has no credential to ask for: every program on its machine can invoke them",
   CallersRefused:
     "so many (`count`) requests to `functions` had no valid credential since that was last said; `message` is about the last",
-  CertificateRead: "the server's certificate, or the authority of clients, has changed, and is used from now on",
+  CertificateRead:
+    "the server's certificate, or the authority of clients, has changed, and is used from now on",
   CertificateUnusable:
     "a file of the server's certificate cannot be used, which `message` names; the last one stays in use",
   RequestFailed: "a request to `functions` met a fault of serverless-ccm",
