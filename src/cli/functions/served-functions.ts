@@ -35,8 +35,8 @@ export const WEBHOOK_KEYS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The functions that can be served: those of controllers, the sweep, which needs something that invokes it every
- * minute, `ec2-events`, which needs EC2's events from EventBridge, and the webhooks, which need keys.
+ * The functions that can be served: those of controllers, the sweep, `ec2-events` and the webhooks. Something has to
+ * invoke the sweep every minute. `ec2-events` needs EC2's events from EventBridge, and the webhooks need keys.
  */
 export const SERVABLE_FUNCTIONS: readonly string[] = [
   ...new Set(WATCHES.map(({ functionName }) => functionName)),
