@@ -237,10 +237,8 @@ async function summarize(stage: Stage, acts: readonly Act[]): Promise<void> {
 function formatRow(name: string, records: readonly NodeRecord[]): string[] {
   const delaysMs = records.map(({ addedAt, schedulableAt }) => (schedulableAt ?? Number.NaN) - addedAt);
   const naked = records.filter((record) => record.naked).length;
-  const times = [getPercentile(delaysMs, 0.5), getPercentile(delaysMs, 0.95), getPercentile(delaysMs, 1)].map(
-    formatMs,
-  );
-  return [name, String(records.length), ...times, String(naked)];
+  const times = [0.5, 0.95, 1].map((share) => formatMs(getPercentile(delaysMs, share)));
+  return [name, `${records.length}`, ...times, `${naked}`];
 }
 
 async function formatRequests({ plane }: Stage, nodes: number): Promise<string> {
@@ -260,11 +258,8 @@ function selectRecords({ history }: Stage, machines: readonly Machine[]): NodeRe
   return [...history.records.values()].filter(({ name }) => names.has(name));
 }
 
-/** Milliseconds between two reads of a count, on a terminal and otherwise. */
-const TERMINAL_INTERVAL_MS = 100;
-
-const PLAIN_INTERVAL_MS = 1_000;
-
+/** Milliseconds between two reads of a count. */
+const INTERVAL_MS = { terminal: 100, plain: 1_000 };
 let liveLine = "";
 
 /** Prints a line, above the live one if there is one. */
@@ -272,17 +267,15 @@ function print(line: string): void {
   process.stdout.write(liveLine === "" ? `${line}\n` : `\r\x1b[2K${line}\n${liveLine}`);
 }
 
-/** Prints a value as indented JSON. */
 function printJson(value: unknown): void {
   print(JSON.stringify(value, undefined, 2));
 }
 
-/** Prints the heading of an act. */
 function printTitle(act: number, text: string): void {
   print(`\n${styleText("bold", `── ${act}. ${text} ──`)}`);
 }
 
-/** Shows a changing text: in place on a terminal, as lines otherwise, and once more when it stops. */
+/** Shows a changing text: in place on a terminal, else as lines. */
 function createCounter(read: () => string): { readonly stop: () => void } {
   const live = process.stdout.isTTY === true;
   let last = "";
@@ -295,7 +288,7 @@ function createCounter(read: () => string): { readonly stop: () => void } {
       process.stdout.write(`\r\x1b[2K${text}`);
     } else print(text);
   };
-  const timer = setInterval(show, live ? TERMINAL_INTERVAL_MS : PLAIN_INTERVAL_MS);
+  const timer = setInterval(show, live ? INTERVAL_MS.terminal : INTERVAL_MS.plain);
   return {
     stop: () => {
       clearInterval(timer);

@@ -25,15 +25,10 @@ const WELL_BEHAVED_AFTER_MS = 20_000;
 /** Consecutive watch failures before a list is made. */
 const FAILURES_UNTIL_LIST = 3;
 
-/**
- * How long a watch waits for its rate before it is opened again: its received megabytes may be minutes old.
- */
+/** How long a watch waits for its rate before it is opened again: what it received may be minutes old. */
 const LATE_AFTER_MS = 10_000;
 
-/**
- * Consecutive early ends that are resumed at once; after that the watch waits in between, whatever data
- * arrived.
- */
+/** Consecutive early ends that are resumed at once; after that the watch waits in between, whatever arrived. */
 const EARLY_ENDS_AT_ONCE = 30;
 
 /** Lists closer together count as early ends, and after several of them the watch waits in between, too. */
