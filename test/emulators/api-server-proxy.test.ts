@@ -74,10 +74,28 @@ test("reports in a watch that its version is gone", async () => {
   expect(await watched(Number.POSITIVE_INFINITY)).toEqual(["ERROR 410"]);
 });
 
-test("loses the answer to a completed request", async () => {
-  proxy.fail({ fault: { kind: "lose-answer" }, count: 1, matches: ({ method }) => method === "POST" });
+test("loses the answer to a completed request, and tells of it", async () => {
+  const met: string[] = [];
+  proxy.fail({
+    ...{ fault: { kind: "lose-answer" }, count: 1, matches: ({ method }) => method === "POST" },
+    onMet: ({ method, path }) => met.push(`${method} ${path}`),
+  });
   await expect(create("one")).rejects.toThrow();
   expect(JSON.parse((await list()).body).items).toHaveLength(1);
+  expect(met).toEqual([`POST ${NODES}`]);
+});
+
+test("drops a request, and tells of it with the body", async () => {
+  const met = Promise.withResolvers<string>();
+  proxy.fail({
+    ...{ fault: { kind: "drop" }, count: 1, matches: ({ method }) => method === "POST" },
+    onMet: (_, body) => met.resolve(JSON.parse(body).metadata.name),
+  });
+  const creating = create("one").catch(() => "no answer");
+  expect(await met.promise).toBe("one");
+  proxy.dropConnections();
+  expect(await creating).toBe("no answer");
+  expect(JSON.parse((await list()).body).items).toEqual([]);
 });
 
 test("accepts the given credentials, and serves another certificate", async () => {

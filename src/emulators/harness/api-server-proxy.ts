@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import * as http2 from "node:http2";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { text } from "node:stream/consumers";
 import type { KeyPair } from "#emulators/harness/certificates.ts";
 
 /** One request on its way to an API server. */
@@ -26,13 +27,17 @@ export type ApiFault =
   /** For a watch: 200, and the one event that reports a version as too old. */
   | { readonly kind: "gone-event" }
   /** It is carried out, and the stream is reset. */
-  | { readonly kind: "lose-answer" };
+  | { readonly kind: "lose-answer" }
+  /** It never reaches the server, and is never answered. */
+  | { readonly kind: "drop" };
 
 /** A fault for the next requests of a kind. */
 export interface TimedFault {
   readonly fault: ApiFault;
   readonly count: number;
   matches(request: ProxiedRequest): boolean;
+  /** Called when a request has met it: after the server has carried it out, or with the body of a dropped one. */
+  onMet?(request: ProxiedRequest, body: string): void;
 }
 
 /** A proxy that ends TLS before an API server and fails on request; only HTTP/2. */
@@ -64,21 +69,27 @@ export interface ApiServerProxyOptions {
 export async function startApiServerProxy(options: ApiServerProxyOptions): Promise<ApiServerProxy> {
   const ca = await readFile(options.certificateAuthorityFile, "utf8");
   const sessions = new Set<http2.Http2Session>();
+  const sockets = new Set<Socket>();
   let faults: (TimedFault & { left: number })[] = [];
   let credentials: ReadonlyMap<string, string> | undefined;
   let met = 0;
   const { certificate: cert, key } = options.certificate;
   const server = http2.createSecureServer({ cert, key, settings: { maxConcurrentStreams: 1_000 } });
 
-  function take(request: ProxiedRequest): ApiFault | undefined {
+  function take(request: ProxiedRequest): TimedFault | undefined {
     const found = faults.find((each) => each.matches(request));
     if (found === undefined) return undefined;
     found.left -= 1;
     met += 1;
     faults = faults.filter(({ left }) => left > 0);
-    return found.fault;
+    return found;
   }
 
+  // A session that ends with its killed client may leave its socket open, which would keep the server from closing.
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
   server.on("session", (session) => {
     const upstream = http2.connect(options.server, { ca, settings: { enablePush: false } });
     for (const [own, other] of [
@@ -106,12 +117,18 @@ export async function startApiServerProxy(options: ApiServerProxyOptions): Promi
   ): Promise<void> {
     const path = headers[":path"] ?? "";
     const request = { method: headers[":method"] ?? "", path, isWatch: /[?&]watch=(1|true)/.test(path) };
-    const fault = take(request);
+    const met = take(request);
+    const fault = met?.fault;
     const authorization = headers.authorization ?? "";
     const known = credentials === undefined ? authorization : credentials.get(authorization);
     if (known === undefined) return refuse(stream, 401, "Unauthorized");
     if (fault?.kind === "refuse") return refuse(stream, fault.status, fault.reason, fault.headers);
     if (fault?.kind === "gone-event") return endStream(stream);
+    if (fault?.kind === "drop")
+      return void text(stream).then(
+        (body) => met?.onMet?.(request, body),
+        () => {},
+      );
     if (fault?.kind === "delay") await new Promise((resolve) => setTimeout(resolve, fault.delayMs));
     if (upstream.destroyed || upstream.closed || stream.destroyed) return void stream.close(REFUSED_STREAM);
     const asked = upstream.request({
@@ -124,7 +141,10 @@ export async function startApiServerProxy(options: ApiServerProxyOptions): Promi
     asked.once("response", (answered) => {
       if (stream.destroyed) return;
       if (fault?.kind === "lose-answer") {
-        asked.resume().once("end", () => stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR));
+        asked.resume().once("end", () => {
+          met?.onMet?.(request, "");
+          stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR);
+        });
         return;
       }
       stream.respond(answered);
@@ -136,6 +156,7 @@ export async function startApiServerProxy(options: ApiServerProxyOptions): Promi
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const dropConnections = (): void => {
     for (const session of sessions) session.destroy();
+    for (const socket of sockets) socket.destroy();
   };
   return {
     url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
