@@ -1,8 +1,10 @@
 import { LABEL_PAIRS } from "#core/contracts.ts";
 import type { Ec2Instance } from "#emulators/ec2/instance.ts";
 import type { AuditRecord } from "#emulators/harness/audit-log.ts";
+import type { NodeHistory } from "#emulators/harness/node-history.ts";
 import { listLostMarks, type ObservedNode } from "#test/faults/foreign.ts";
 import { type ExpectedNode, isOurs, type Stage } from "#test/faults/stage.ts";
+import type { World } from "#test/faults/world.ts";
 
 /** The bounds of a row, if they differ from the common ones. */
 export interface Bounds {
@@ -36,7 +38,7 @@ export async function checkInvariants(stage: Stage, bounds: Bounds): Promise<Ver
   const nodes = new Map((await world.nodes()).map((node) => [node.metadata.name, node]));
   const audit = await stage.audit();
   const wanted = [...expected].filter(([, { instance }]) => instance !== undefined);
-  const down = wanted.flatMap(([name, node]) => notUp(name, nodes.get(name), node, ec2.region));
+  const down = wanted.flatMap(([name, node]) => listDifferences(name, nodes.get(name), node, ec2.region));
   const gone = [...expected].flatMap(([name, { uid }]) =>
     nodes.get(name)?.metadata.uid === uid ? [] : [name],
   );
@@ -44,17 +46,8 @@ export async function checkInvariants(stage: Stage, bounds: Bounds): Promise<Ver
     const node = nodes.get(name);
     return node === undefined ? [] : listLostMarks(node, marks);
   });
-  const records = [...history.records.values()];
-  const refused = (await world.naked.writes()).filter(({ at }) => at >= startedAt);
-  const naked = [
-    ...records.filter((record) => record.naked).map(({ name }) => `${name} was naked`),
-    ...refused.map(({ user, verb, name }) => `${user} was refused a ${verb} that leaves ${name} naked`),
-  ];
-  const twice = records.flatMap(({ name, written }) =>
-    Object.entries(written).flatMap(([key, values]) =>
-      values.size > 1 ? [`${name} had more than one ${key}: ${[...values].join(", ")}`] : [],
-    ),
-  );
+  const naked = await listNaked(world, history, startedAt);
+  const twice = listRewritten(history);
   const hole =
     history.hole === undefined || bounds.restarted ? [] : [`versions may be missing: ${history.hole}`];
   return {
@@ -76,10 +69,33 @@ export async function checkInvariants(stage: Stage, bounds: Bounds): Promise<Ver
   };
 }
 
-function notUp(
+/** Returns the nodes that were naked since a time, by either witness. */
+export async function listNaked(
+  world: World,
+  history: NodeHistory,
+  startedAt: number,
+): Promise<readonly string[]> {
+  const refused = (await world.naked.writes()).filter(({ at }) => at >= startedAt);
+  return [
+    ...[...history.records.values()].filter((record) => record.naked).map(({ name }) => `${name} was naked`),
+    ...refused.map(({ user, verb, name }) => `${user} was refused a ${verb} that leaves ${name} naked`),
+  ];
+}
+
+/** Returns the nodes with two values of a field that is written once. */
+export function listRewritten(history: NodeHistory): readonly string[] {
+  return [...history.records.values()].flatMap(({ name, written }) =>
+    Object.entries(written).flatMap(([key, values]) =>
+      values.size > 1 ? [`${name} had more than one ${key}: ${[...values].join(", ")}`] : [],
+    ),
+  );
+}
+
+/** Returns how a node differs from its instance; nothing for a node without one. */
+export function listDifferences(
   name: string,
   node: ObservedNode | undefined,
-  { instance }: ExpectedNode,
+  { instance }: Pick<ExpectedNode, "instance">,
   region: string,
 ): readonly { readonly name: string; readonly why: string }[] {
   const no = (why: string) => [{ name, why }];
