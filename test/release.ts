@@ -10,6 +10,7 @@ const SUITES: Readonly<Record<string, readonly [script: string, ...args: string[
   tests: ["test", "--mode", "release"],
   versions: ["test:versions"],
   faults: ["test:faults"],
+  platforms: ["test:platforms"],
   clouds: ["test:clouds"],
   ...Object.fromEntries(
     Object.keys(TABLES).map((cloud) => [

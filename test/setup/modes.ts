@@ -27,6 +27,7 @@ const NOT_IN_TEST = [
   "test/infra/*/**",
   "test/infra/!(aws-permissions|policy-variants|rights).test.ts",
   "test/model/**",
+  "test/platforms/contract.test.ts",
   "test/sharding/**",
   "test/sign-in/**",
   "test/two-actors/**",
