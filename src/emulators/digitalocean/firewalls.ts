@@ -30,6 +30,11 @@ const rule = {
 const Request = z.strictObject({
   name: z.string().regex(/^[a-zA-Z0-9][a-zA-Z0-9.-]+$/),
   tags: z.array(z.string().regex(/^[\w:-]{1,255}$/)).max(5),
+  droplet_ids: z
+    .array(z.union([z.int().min(1), z.bigint().min(1n)]).transform(String))
+    .max(10)
+    .nullish()
+    .transform((ids) => ids ?? []),
   inbound_rules: z.array(z.strictObject({ ...rule, sources: Peers })),
   outbound_rules: z.array(z.strictObject({ ...rule, destinations: Peers })),
 });
@@ -37,8 +42,6 @@ const Request = z.strictObject({
 /** A firewall as the fake keeps it. */
 export interface FakeFirewall extends z.output<typeof Request> {
   readonly id: string;
-  /** Digits. */
-  readonly droplet_ids: readonly string[];
 }
 
 /** The state of firewalls. */
@@ -86,7 +89,7 @@ export function createFirewalls(world: FirewallsState): Resource {
       .find((uid) => !world.loadBalancers.has(uid));
     if (lost !== undefined)
       return buildErrorAnswer(422, "unprocessable_entity", {}, `load balancer ${lost} not found`);
-    const made: FakeFirewall = { ...data, id, droplet_ids: [] };
+    const made: FakeFirewall = { ...data, id };
     world.firewalls.set(id, made);
     return buildJsonAnswer(status, { firewall: renderFirewall(made) });
   }

@@ -36,8 +36,12 @@ export function createTags(world: TagsState): Resource {
     if (!path.startsWith("/v2/tags")) return undefined;
     if (method === "GET" && path === "/v2/tags") {
       if (!world.scopes.has("tag:read")) return FORBIDDEN;
-      const rendered = (tag: string) => ({ name: tag, resources: { count: 0 } });
-      return buildPage(request, refuse, { key: "tags", known: [], items: [...world.tags], rendered });
+      return buildPage(request, refuse, {
+        key: "tags",
+        known: [],
+        items: [...world.tags],
+        rendered: renderTag,
+      });
     }
     if (method === "DELETE") return unassign(request, refuse);
     if (method !== "POST") return refuse(405, "method_not_allowed");
@@ -70,7 +74,7 @@ export function createTags(world: TagsState): Resource {
     const { success, data } = Creation.safeParse(body);
     if (!success) return refuse(422, "unprocessable_entity", "a tag");
     world.tags.add(data.name);
-    return buildJsonAnswer(201, { tag: { name: data.name, resources: { count: 0 } } });
+    return buildJsonAnswer(201, { tag: renderTag(data.name) });
   }
 
   function assign(name: string, body: unknown, refuse: Refuse) {
@@ -82,4 +86,12 @@ export function createTags(world: TagsState): Resource {
       if (balancer !== undefined && !balancer.tags.includes(name)) balancer.tags.push(name);
     return { status: 204, body: "" };
   }
+}
+
+/** The types of resources that can be tagged, as the API counts them. */
+const TYPES = ["droplets", "images", "volumes", "volume_snapshots", "databases"];
+
+/** Returns a tag as the API describes it, with counts that this project does not read. */
+function renderTag(name: string) {
+  return { name, resources: { count: 0, ...Object.fromEntries(TYPES.map((type) => [type, { count: 0 }])) } };
 }
