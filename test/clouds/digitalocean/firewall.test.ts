@@ -221,10 +221,12 @@ describe("if the list of firewalls is unusable, nothing is created", () => {
   });
 });
 
+const FIREWALL_ID = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
+
 describe("the capability", () => {
   const call = () => ({ signal: new AbortController().signal, share: 1 });
   const action = (traits: Record<string, unknown>) => ({
-    ...{ on: "cloud" as const, capability: "firewall", action: UPDATE, target: "fw-1", parameters: {} },
+    ...{ on: "cloud" as const, capability: "firewall", action: UPDATE, target: FIREWALL_ID, parameters: {} },
     ...{ precondition: { uid: "u", deleting: false } },
     ...traits,
   });

@@ -22,6 +22,30 @@ const changes = () =>
 const balancers = () => [...world.fake.loadBalancers.values()];
 
 describe("the life of a Service", () => {
+  test("creates the load balancer with the settings of annotations, in a form that the API keeps", async () => {
+    const subnet = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
+    const config = { clusterID: "c1", allow: { subnets: [subnet] } };
+    const annotations = {
+      ...{ type: "REGIONAL", protocol: "http", "size-slug": "lb-medium", "subnet-uuid": subnet },
+      "sticky-sessions-type": "cookies",
+      "sticky-sessions-cookie-name": "SID",
+      "sticky-sessions-cookie-ttl": "60",
+    };
+    const nodes = buildNodes([world.fake.add()]);
+    const [cloud, settings] = [world.cloud(config), buildSettings(config)];
+    const made = await converge(cloud, settings, buildService({ annotations }), { nodes });
+    expect(made.last).toMatchObject({ kind: "settled", ingress: [{ ip: "198.51.100.1" }, {}] });
+    expect(balancers()).toMatchObject([
+      {
+        size: "lb-medium",
+        subnet_uuid: subnet,
+        sticky_sessions: { type: "cookies", cookie_name: "SID", cookie_ttl_seconds: 60 },
+        forwarding_rules: [{ entry_protocol: "http" }, { entry_protocol: "http" }],
+      },
+    ]);
+    expect((await converge(cloud, settings, made.service, { nodes })).done).toEqual([]);
+  });
+
   test("creates, publishes and changes the load balancer, sends it to other nodes, and deletes it", async () => {
     const [cloud, settings] = [world.cloud({ clusterID: "c1" }), buildSettings({ clusterID: "c1" })];
     const droplets = [world.fake.add(), world.fake.add({ id: "9223372036854775807" })];
