@@ -14,7 +14,7 @@ import { getMotoProgram } from "#test/setup/moto-program.ts";
 import { listNeededParts } from "#test/setup/needed-parts.ts";
 import type { Parts } from "#test/setup/parts.ts";
 import { getPrometheusProgram } from "#test/setup/prometheus-programs.ts";
-import { getHcloudJudge, getPythonJudge } from "#test/setup/vendor-judges.ts";
+import { getGoJudge, getPythonJudge } from "#test/setup/vendor-judges.ts";
 
 /**
  * Finds or creates what the files of this run need from the machine, provides it to them, and prints a line
@@ -78,9 +78,13 @@ const MAKERS: { readonly [Name in keyof Parts]: Maker<Name> } = {
     suites: "suites on the Terraform module's resources",
     make: async (mayBuild) => (mayBuild ? getHcl2tojson(say) : LEFT_TO_ALL),
   },
+  "digitalocean-judge": {
+    suites: "suites that judge exchanges with DigitalOcean",
+    make: async (mayBuild) => (mayBuild ? getGoJudge("digitalocean", say) : LEFT_TO_ALL),
+  },
   "hcloud-judge": {
     suites: "suites that judge exchanges with Hetzner",
-    make: async (mayBuild) => (mayBuild ? getHcloudJudge(say) : LEFT_TO_ALL),
+    make: async (mayBuild) => (mayBuild ? getGoJudge("hcloud", say) : LEFT_TO_ALL),
   },
   "openstack-judge": {
     suites: "suites that judge exchanges with OpenStack",

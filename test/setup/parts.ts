@@ -26,7 +26,8 @@ export interface Parts {
   /** The folder of AWS's service models. Every file that may call AWS has it without naming it. */
   readonly "aws-models": Part<string>;
   readonly hcl2tojson: Part<Program>;
-  /** Judges requests and answers by what Hetzner publishes; so do the next ones for their clouds. */
+  /** Judges requests and answers by what DigitalOcean publishes; so do the next ones for their clouds. */
+  readonly "digitalocean-judge": Part<Program>;
   readonly "hcloud-judge": Part<Program>;
   readonly "openstack-judge": Part<Program>;
   readonly "oci-judge": Part<Program>;

@@ -3,9 +3,12 @@ import { makeGoProgram } from "#test/setup/go-program.ts";
 import type { Part } from "#test/setup/parts.ts";
 import { makeVirtualEnvironment, type Program } from "#test/setup/virtual-environment.ts";
 
-/** Returns the program that judges exchanges with Hetzner's API by the types of Hetzner's client; built once. */
-export function getHcloudJudge(say: (line: string) => void): Promise<Part<Program>> {
-  return makeGoProgram("hcloud-judge", "../vendor-models/hcloud/", say);
+/** A cloud whose judge is a program in Go. Both are packages of one module. */
+export type GoJudge = "digitalocean" | "hcloud";
+
+/** Returns the program that judges exchanges with a cloud by the types of the vendor's client; built once. */
+export function getGoJudge(cloud: GoJudge, say: (line: string) => void): Promise<Part<Program>> {
+  return makeGoProgram(`${cloud}-judge`, "../vendor-models/", say, `./${cloud}`);
 }
 
 /** A cloud whose judge is a program in Python. */

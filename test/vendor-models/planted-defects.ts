@@ -49,12 +49,13 @@ export function inAnswer(from: string, to: string): Defect["plant"] {
   return (exchange) => ({ ...exchange, answerBody: replaceFirst(exchange.answerBody, from, to) });
 }
 
-/** Replaces the first occurrence of a text in the request's body. Throws if it is missing. */
-export function inRequest(from: string, to: string): Defect["plant"] {
+/** Replaces the first occurrence of a text or pattern in the request's body. Throws if it is missing. */
+export function inRequest(from: string | RegExp, to: string): Defect["plant"] {
   return (exchange) => ({ ...exchange, requestBody: replaceFirst(exchange.requestBody, from, to) });
 }
 
-function replaceFirst(text: string, from: string, to: string): string {
-  if (!text.includes(from)) throw new Error(`there is no ${from} in ${text.slice(0, 2_000)}`);
+function replaceFirst(text: string, from: string | RegExp, to: string): string {
+  const isThere = typeof from === "string" ? text.includes(from) : from.test(text);
+  if (!isThere) throw new Error(`there is no ${from} in ${text.slice(0, 2_000)}`);
   return text.replace(from, to);
 }

@@ -171,7 +171,8 @@ async function readDroplet(
   );
 }
 
-const ActionsPage = z.object({
+/** One page of the account's actions. */
+export const ActionsPage = z.object({
   actions: z.array(
     z.looseObject({
       status: z.string(),

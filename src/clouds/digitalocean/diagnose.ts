@@ -110,7 +110,8 @@ const TOKEN = "see that the token is the right team's, has not expired, and has 
 /** The account of a token; a token without account:read cannot read it. */
 const ACCOUNT_PATH = "/v2/account";
 
-const Account = z.object({
+/** The answer with the account. */
+export const Account = z.object({
   account: z.object({
     status: z.string(),
     status_message: z.string().optional().catch(undefined),

@@ -92,7 +92,8 @@ export const REGIONS_PATH = "/v2/regions?per_page=200";
 
 const REGIONS_TEMPLATE = "GET /v2/regions";
 
-const RegionsPage = z.object({ regions: z.array(z.object({ slug: z.string() })).min(1) });
+/** One page of the list of regions. */
+export const RegionsPage = z.object({ regions: z.array(z.object({ slug: z.string() })).min(1) });
 
 /**
  * Returns what is wrong with a region according to the list; undefined if nothing is, or if the body is no

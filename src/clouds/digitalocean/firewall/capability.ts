@@ -169,7 +169,7 @@ const rules = <Rule extends z.ZodType>(each: Rule) =>
     .transform((list) => list ?? []);
 
 /** A firewall in the API. */
-const ListedFirewall = z
+export const ListedFirewall = z
   .object({
     id: z.string().regex(/^[\w-]+$/),
     name: z.string(),
