@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { PROJECT_FOLDER } from "#emulators/harness/project-folder.ts";
 import { createHistory, TOPICS } from "./history.ts";
 import { findRow, KNOWN_DIFFERENCES } from "./known-differences.ts";
-import { compare, type Snapshot } from "./snapshot.ts";
+import { compare, findFailures, IS_MADE_AGAIN, type Snapshot } from "./snapshot.ts";
 
 test.each(KNOWN_DIFFERENCES)("the page $page has the row $text", ({ page, text }) => {
   const lines = readFileSync(`${PROJECT_FOLDER}/${page}`, "utf8").split("\n");
@@ -40,6 +40,67 @@ test("a rule that only the stock controller has is known only if no rule of ours
   expect(
     findRows(build("10.20.0.0/20", "health=<service-1>"), build("0.0.0.0/0", "client=<service-1>")),
   ).not.toContain(undefined);
+});
+
+const event = (reason: string, second: number, name = "service-1") => ({
+  ...{ involvedObject: { kind: "Service", name }, reason, message: `${reason} of ${name}`, eventTime: null },
+  lastTimestamp: `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`,
+});
+
+test.each([
+  [
+    "updated after the deletion began",
+    [event("DeletingLoadBalancer", 5), event("UpdatedLoadBalancer", 7)],
+    [IS_MADE_AGAIN],
+  ],
+  [
+    "updated in the same second",
+    [event("UpdateLoadBalancerFailed", 5), event("DeletingLoadBalancer", 5)],
+    [IS_MADE_AGAIN],
+  ],
+  ["updated before", [event("UpdatedLoadBalancer", 4), event("DeletingLoadBalancer", 5)], []],
+  [
+    "of a Service that has one again",
+    [event("DeletingLoadBalancer", 5), event("EnsuredLoadBalancer", 6), event("UpdatedLoadBalancer", 7)],
+    [],
+  ],
+  [
+    "with an update of another",
+    [event("DeletingLoadBalancer", 5), event("UpdatedLoadBalancer", 7, "service-2")],
+    [],
+  ],
+  [
+    "whose deletion failed, too",
+    [event("DeletingLoadBalancer", 5), event("SyncLoadBalancerFailed", 6), event("UpdatedLoadBalancer", 7)],
+    [`SyncLoadBalancerFailed of service-1; ${IS_MADE_AGAIN}`],
+  ],
+])("a load balancer %s is found in the Events", (_given, events, expected) => {
+  expect([...findFailures(events).values()]).toEqual(expected);
+});
+
+test("an NLB that only the stock controller has is known only if its targets were updated during the deletion", () => {
+  const findRows = (failures: Snapshot["failures"], isOurs = false): readonly unknown[] => {
+    const things = new Map([["network load balancer <service-7>", [".Type: 1"]]]);
+    const none: Snapshot = { things: new Map(), failures: new Map() };
+    const one: Snapshot = { things, failures };
+    return (isOurs ? compare({ ...none, failures }, one) : compare(one, none)).map(findRow);
+  };
+  const madeAgain = new Map([["service-7", IS_MADE_AGAIN]]);
+  expect(findRows(madeAgain)).not.toContain(undefined);
+  expect(findRows(madeAgain, true)).toEqual([undefined]);
+  expect(findRows(new Map([["service-7", "failed"]]))).toEqual([undefined]);
+  expect(findRows(new Map([["service-6", IS_MADE_AGAIN]]))).toEqual([undefined]);
+});
+
+test("a node that only we have is known only if it was never initialized", () => {
+  const findRows = (...facts: string[]): readonly unknown[] =>
+    compare(
+      { things: new Map(), failures: new Map() },
+      { things: new Map([["node a", facts]]), failures: new Map() },
+    ).map(findRow);
+  const taint = (key: string): string => `.taints[]: {"effect":"NoSchedule","key":"${key}"}`;
+  expect(findRows(taint("node.cloudprovider.kubernetes.io/uninitialized"))).not.toContain(undefined);
+  expect(findRows(taint("node.kubernetes.io/not-ready"))).toEqual([undefined]);
 });
 
 test("a thing that only one side has is a difference", () => {

@@ -1,4 +1,4 @@
-import { type Difference, IS_BEING_DELETED } from "./snapshot.ts";
+import { type Difference, IS_BEING_DELETED, IS_MADE_AGAIN } from "./snapshot.ts";
 
 /** A deliberate difference: a row of a page of docs. */
 export interface KnownDifference {
@@ -24,6 +24,17 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       thing.startsWith("node ") && /^\.labels\..*\/(region|zone)$/.test(path) && stock.length === 0,
   },
   {
+    page: "docs/explanation/differences.md",
+    text: "| Instance that is shutting down or terminated |",
+    covers: ({ thing, path, stock, ours }) =>
+      thing.startsWith("node ") &&
+      path === "" &&
+      stock.length === 0 &&
+      ours.some(
+        (fact) => fact.startsWith(".taints[]") && fact.includes("cloudprovider.kubernetes.io/uninitialized"),
+      ),
+  },
+  {
     page: SWITCH_OFF,
     text: "| Services | one tag, `kubernetes.io/service-name`, on the security group",
     covers: ({ thing, path, stock }) =>
@@ -39,12 +50,12 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     page: SERVICES,
-    text: "| a security group whose deletion failed |",
+    text: "| a security group whose deletion failed, or whose load balancer was not created |",
     covers: ({ thing, path, ours, stockFailure = "" }) =>
       thing.startsWith("security group k8s-elb-") &&
       path === "" &&
       ours.length === 0 &&
-      stockFailure.includes("could not delete security groups"),
+      /could not delete security groups|failed to ensure load balancer/.test(stockFailure),
   },
   {
     page: SERVICES,
@@ -58,11 +69,25 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     page: SERVICES,
+    text: "| an NLB deleted while nodes change |",
+    covers: ({ thing, path, stock, ours, stockFailure = "" }) =>
+      stockFailure.includes(IS_MADE_AGAIN) &&
+      ours.length === 0 &&
+      (path === ""
+        ? /^(network load balancer|listener|target group) /.test(thing)
+        : thing === "security group nodes" && stock.every((rule) => rule.includes("/rule/nlb/"))),
+  },
+  {
+    page: SERVICES,
     text: "| rules on the nodes' groups that no NLB needs any more |",
-    covers: ({ thing, stock, ours, ourFacts }) =>
+    covers: ({ thing, stock, ours, ourFacts, stockFailure = "" }) =>
       thing === "security group nodes" &&
       ours.length === 0 &&
-      stock.every((rule) => isUnneeded(rule, ourFacts)),
+      stock.every(
+        (rule) =>
+          isUnneeded(rule, ourFacts) ||
+          (rule.includes("/rule/nlb/") && stockFailure.includes("after deleting load balancer")),
+      ),
   },
   {
     page: SERVICES,

@@ -7,7 +7,7 @@ import { getMotoProgram } from "#test/setup/moto-program.ts";
 import { createStockStart, startOurs } from "./contenders.ts";
 import { TOPICS } from "./history.ts";
 import { playSeed, type SeedOptions, type SeedResult } from "./play-seed.ts";
-import { type SidePrograms, startSide } from "./side.ts";
+import { type Side, type SidePrograms, startSide } from "./side.ts";
 
 const HELP = `Plays random histories with the stock AWS cloud-controller-manager and with serverless-ccm, and compares them at rest.
 
@@ -105,27 +105,52 @@ function skip(because: string): number {
   return isFailure ? 1 : 0;
 }
 
-/** Plays the seeds that are left, one after the other. */
+/**
+ * Plays the seeds that are left, one after the other. A seed whose sides broke, as on a machine that is too slow, is
+ * a failure of its own; the next one gets new sides.
+ */
 async function runLane(
   programs: Programs,
   seeds: number[],
   options: SeedOptions,
   results: SeedResult[],
 ): Promise<void> {
-  const stock = await startSide("stock", programs, createStockStart(programs.stock));
-  const ours = await startSide("ours", programs, startOurs);
+  let sides: readonly [stock: Side, ours: Side] | undefined;
   try {
     for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) {
-      const result = await playSeed(stock, ours, seed, options);
-      results.push(result);
-      const { failure, known, seconds } = result;
-      const rows = `${known.length} known differences`;
-      say(`seed ${seed}: ${failure === undefined ? "the same" : "DIFFERS"}, ${rows}, ${seconds} s`);
-      if (failure !== undefined) say(failure);
+      try {
+        sides ??= await startSides(programs);
+        const result = await playSeed(...sides, seed, options);
+        results.push(result);
+        const { failure, known, seconds } = result;
+        const rows = `${known.length} known differences`;
+        say(`seed ${seed}: ${failure === undefined ? "the same" : "DIFFERS"}, ${rows}, ${seconds} s`);
+        if (failure !== undefined) say(failure);
+      } catch (error) {
+        const failure = `could not be played: ${getErrorMessage(error)}`;
+        results.push({ seed, failure, known: [], seconds: 0 });
+        say(`seed ${seed}: ${failure}`);
+        await closeSides(sides);
+        sides = undefined;
+      }
     }
   } finally {
-    await Promise.all([stock.close(), ours.close()]);
+    await closeSides(sides);
   }
+}
+
+async function startSides(programs: Programs): Promise<readonly [stock: Side, ours: Side]> {
+  const stock = await startSide("stock", programs, createStockStart(programs.stock));
+  try {
+    return [stock, await startSide("ours", programs, startOurs)];
+  } catch (error) {
+    await stock.close();
+    throw error;
+  }
+}
+
+async function closeSides(sides: readonly Side[] = []): Promise<void> {
+  await Promise.all(sides.map((side) => side.close()));
 }
 
 function countRows(results: readonly SeedResult[]): ReadonlyMap<string, number> {

@@ -46,7 +46,8 @@ export async function performStep(side: Side, step: Step): Promise<void> {
     case "delete node": {
       const { id, nodeName } = getMachine(side, step.node);
       await side.direct.ec2.send(new TerminateInstancesCommand({ InstanceIds: [id] }));
-      return side.attempt({ method: "DELETE", path: `/api/v1/nodes/${nodeName}` });
+      await side.attempt({ method: "DELETE", path: `/api/v1/nodes/${nodeName}` });
+      return;
     }
     case "give public address":
       return givePublicAddress(side, getMachine(side, step.node));
@@ -66,11 +67,9 @@ export async function performStep(side: Side, step: Step): Promise<void> {
         metadata: { labels: { [step.label]: step.value } },
       });
     case "taint for the autoscaler":
-    case "untaint": {
-      const taint = { key: AUTOSCALER_TAINT, effect: "NoSchedule" };
-      const taints = [step.do === "untaint" ? { $patch: "delete", ...taint } : { ...taint, value: "1" }];
-      return patchNode(side, getMachine(side, step.node), STRATEGIC, { spec: { taints } });
-    }
+      return setAutoscalerTaint(side, getMachine(side, step.node), true);
+    case "untaint":
+      return setAutoscalerTaint(side, getMachine(side, step.node), false);
     case "create Service":
       return createService(side, step.service, step.spec);
     case "change Service":
@@ -78,10 +77,12 @@ export async function performStep(side: Side, step: Step): Promise<void> {
     case "touch Service": {
       const path = `${SERVICES_PATH}/${formatServiceName(step.service)}`;
       const body = { metadata: { annotations: { "example.com/touched": "true" } } };
-      return side.attempt({ method: "PATCH", path, contentType: MERGE, body });
+      await side.attempt({ method: "PATCH", path, contentType: MERGE, body });
+      return;
     }
     case "delete Service":
-      return side.attempt({ method: "DELETE", path: `${SERVICES_PATH}/${formatServiceName(step.service)}` });
+      await side.attempt({ method: "DELETE", path: `${SERVICES_PATH}/${formatServiceName(step.service)}` });
+      return;
     case "disturb the cloud": {
       const { operation, count, failure } = step;
       return side.moto.failures.plan({ operation, count, failure: FAILURES[failure] });
@@ -136,8 +137,33 @@ async function waitUntilInitialized(side: Side, { nodeName }: Machine): Promise<
 const UNINITIALIZED_TAINT = "node.cloudprovider.kubernetes.io/uninitialized";
 const INITIALIZATION_MS = 20_000;
 
-function setReadiness(side: Side, { nodeName }: Machine, status: string): Promise<void> {
-  return side.attempt({
+/**
+ * Sets the autoscaler's taint or removes it, and keeps the others. A patch cannot: to Kubernetes the list is one
+ * value. So it is read and written like the autoscaler does it, again if it has changed in between.
+ */
+async function setAutoscalerTaint(side: Side, { nodeName }: Machine, isSet: boolean): Promise<void> {
+  const path = `/api/v1/nodes/${nodeName}`;
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+    const { metadata, spec } = (await side.ask({ method: "GET", path })) as {
+      readonly metadata: { readonly resourceVersion: string };
+      readonly spec: { readonly taints?: readonly { readonly key: string }[] };
+    };
+    const others = spec.taints?.filter(({ key }) => key !== AUTOSCALER_TAINT) ?? [];
+    const taint = { key: AUTOSCALER_TAINT, value: "1", effect: "NoSchedule" };
+    const taints = isSet ? [...others, taint] : others;
+    const { resourceVersion } = metadata;
+    const body = { metadata: { resourceVersion }, spec: { taints } };
+    if (await side.attempt({ method: "PATCH", path, contentType: MERGE, body })) return;
+  }
+  throw new Error(
+    `${side.name}: node ${nodeName} changed during each of ${MAX_ATTEMPTS} attempts to taint it`,
+  );
+}
+
+const MAX_ATTEMPTS = 10;
+
+async function setReadiness(side: Side, { nodeName }: Machine, status: string): Promise<void> {
+  await side.attempt({
     method: "PATCH",
     path: `/api/v1/nodes/${nodeName}/status?fieldManager=kubelet`,
     contentType: STRATEGIC,
@@ -145,8 +171,13 @@ function setReadiness(side: Side, { nodeName }: Machine, status: string): Promis
   });
 }
 
-function patchNode(side: Side, { nodeName }: Machine, contentType: string, body: object): Promise<void> {
-  return side.attempt({ method: "PATCH", path: `/api/v1/nodes/${nodeName}`, contentType, body });
+async function patchNode(
+  side: Side,
+  { nodeName }: Machine,
+  contentType: string,
+  body: object,
+): Promise<void> {
+  await side.attempt({ method: "PATCH", path: `/api/v1/nodes/${nodeName}`, contentType, body });
 }
 
 async function givePublicAddress(side: Side, { id, elastic }: Machine): Promise<void> {

@@ -56,8 +56,8 @@ export interface Side {
   rename(from: string, to: string): void;
   /** Sends a request as administrator; rejects on a status of 300 or more. */
   ask(request: ApiRequest): Promise<unknown>;
-  /** Sends a request as administrator; an object that is gone, or a conflict about it, changes nothing. */
-  attempt(request: ApiRequest): Promise<void>;
+  /** Sends a request as administrator. Resolves to false if the object is gone or has changed, and nothing is done. */
+  attempt(request: ApiRequest): Promise<boolean>;
   /** Removes unused shared resources, as our audits of an hour do. */
   tidy(): Promise<void>;
   /** Returns why the contender no longer runs; undefined while it runs. */
@@ -139,7 +139,8 @@ export async function startSide(
     ask: (request) => askForJson(admin, request),
     async attempt(request) {
       const { status, body } = await admin.send(request);
-      if (status < 300 || status === 404 || status === 409) return;
+      if (status < 300) return true;
+      if (status === 404 || status === 409) return false;
       throw new Error(`${name}: ${request.method} ${request.path}: ${status} ${body.slice(0, 1_000)}`);
     },
     tidy: () => inTurn(() => tidy(moto.url, getNetwork().vpc, plane.server)),

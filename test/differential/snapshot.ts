@@ -30,6 +30,9 @@ export interface Difference {
 /** The failure of a Service whose load balancer the contender has not removed yet. */
 export const IS_BEING_DELETED = "the Service is still being deleted";
 
+/** The failure of a load balancer that was deleted while its targets were updated, which makes it again. */
+export const IS_MADE_AGAIN = "the load balancer was updated while it was deleted";
+
 /** Reads a side at rest. */
 export async function takeSnapshot(side: Side): Promise<Snapshot> {
   const things = [...(await readNodes(side)), ...(await readServices(side)), ...(await readCloud(side))];
@@ -185,16 +188,32 @@ async function readFailures(side: Side): Promise<ReadonlyMap<string, string>> {
     method: "GET",
     path: "/api/v1/namespaces/default/events?fieldSelector=involvedObject.kind%3DService",
   })) as EventList;
-  const timeOf = ({ lastTimestamp, eventTime }: EventList["items"][number]): string =>
-    lastTimestamp ?? eventTime ?? "";
   const services = (await side.ask({ method: "GET", path: SERVICES_PATH })) as List;
-  const failures = new Map<string, string>();
-  for (const event of items.toSorted((a, b) => (timeOf(a) < timeOf(b) ? -1 : 1))) {
-    if (event.reason === "SyncLoadBalancerFailed") failures.set(event.involvedObject.name, event.message);
-    if (event.reason === "EnsuredLoadBalancer") failures.delete(event.involvedObject.name);
-  }
+  const failures = new Map(findFailures(items));
   for (const { metadata } of services.items)
     if (metadata.deletionTimestamp !== undefined) failures.set(metadata.name, IS_BEING_DELETED);
+  return failures;
+}
+
+/** Returns why the stock controller could not sync a Service when it tried last, by the Service's name. */
+export function findFailures(events: EventList["items"]): ReadonlyMap<string, string> {
+  const timeOf = ({ lastTimestamp, eventTime }: EventList["items"][number]): string =>
+    lastTimestamp ?? eventTime ?? "";
+  const failures = new Map<string, string>();
+  const [deletions, updates] = [new Map<string, string>(), new Map<string, string>()];
+  for (const event of events.toSorted((a, b) => (timeOf(a) < timeOf(b) ? -1 : 1))) {
+    const { name } = event.involvedObject;
+    if (event.reason === "SyncLoadBalancerFailed") failures.set(name, event.message);
+    if (event.reason === "DeletingLoadBalancer") deletions.set(name, timeOf(event));
+    if (/^(Updated|Update)LoadBalancer/.test(event.reason)) updates.set(name, timeOf(event));
+    if (event.reason === "EnsuredLoadBalancer") for (const all of [failures, deletions]) all.delete(name);
+  }
+  for (const [name, deletedAt] of deletions) {
+    // Events have the seconds alone, so those of one second have no order.
+    if ((updates.get(name) ?? "") < deletedAt) continue;
+    const failure = failures.get(name);
+    failures.set(name, failure === undefined ? IS_MADE_AGAIN : `${failure}; ${IS_MADE_AGAIN}`);
+  }
   return failures;
 }
 
