@@ -85,7 +85,7 @@ export async function startSide(
     users: [{ name: STOCK_USER, groups: ["system:authenticated"] }],
     manifests: [...OUR_MANIFESTS, SERVICE_RIGHTS, STOCK_ACCESS],
   });
-  const admin = connect(await getConnectOptions(plane, "admin"));
+  const admin = connect({ ...(await getConnectOptions(plane, "admin")), ...PATIENCE });
   const moto = await startMendedMoto(motoProgram);
   const [aws, direct] = [createClients(moto.url), createClients(moto.motoUrl)];
   const machines = new Map<number, Machine>();
@@ -157,6 +157,9 @@ export async function startSide(
     },
   };
 }
+
+/** The administrator is no contender: on a busy machine it waits. */
+const PATIENCE = { connectTimeoutMs: 60_000, requestTimeoutMs: 60_000, pingTimeoutMs: 60_000 };
 
 const SERVICE_RIGHTS = join(PROJECT_FOLDER, "infra/rbac/service-lb-controller");
 const STOCK_ACCESS = fileURLToPath(new URL("../../bench/stock/access.yaml", import.meta.url));
