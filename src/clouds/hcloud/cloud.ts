@@ -124,7 +124,8 @@ async function readServer(
   return fault("Unavailable", `${template}: asked for ${id}, the answer is server ${parsed.data.server.id}`);
 }
 
-const ActionsPage = z.object({
+/** One page of the actions on the project's servers. */
+export const ActionsPage = z.object({
   actions: z.array(
     z.looseObject({
       command: z.string(),
