@@ -234,21 +234,38 @@ function compareSyncedListeners(values: unknown): ComparedCase {
   const { name, listeners, listenerDescriptions, toCreate, toDelete } = SyncCase.parse(values).case;
   const loadBalancer = { LoadBalancerName: "lb", ListenerDescriptions: listenerDescriptions };
   const actions = planListeners({ loadBalancer } as Parameters<typeof planListeners>[0], listeners);
-  const parametersOf = (action: string) => actions.find((each) => each.action === action)?.parameters;
-  const Created = z.object({ Listeners: z.array(Listener) });
-  const Deleted = z.object({ LoadBalancerPorts: z.array(z.int()) });
-  const created = Created.safeParse(parametersOf("elb:CreateLoadBalancerListeners")).data?.Listeners ?? [];
   const reissued = actions.filter(({ action }) => action === "elb:SetLoadBalancerListenerSSLCertificate");
+  const { created, deleted } = summarizeListeners(actions);
   return {
     test: `TestSyncElbListeners/${name}`,
-    expected: { created: toCreate ?? [], deleted: toDelete ?? [], reissued: 0 },
-    observed: {
-      created,
-      deleted:
-        Deleted.safeParse(parametersOf("elb:DeleteLoadBalancerListeners")).data?.LoadBalancerPorts ?? [],
-      reissued: reissued.length,
-    },
+    expected: { created: sortListeners(toCreate ?? []), deleted: toDelete ?? [], reissued: 0 },
+    observed: { created: sortListeners(created), deleted, reissued: reissued.length },
   };
+}
+
+/**
+ * Returns which listeners are new after the actions, and which ports have lost one: ours replaces listeners one by
+ * one, and creates one for a while to try a certificate.
+ */
+function summarizeListeners(actions: ReturnType<typeof planListeners>) {
+  const Created = z.object({ Listeners: z.array(Listener) });
+  const Deleted = z.object({ LoadBalancerPorts: z.array(z.int()) });
+  let created: z.output<typeof Listener>[] = [];
+  const deleted: number[] = [];
+  for (const { action, parameters } of actions) {
+    if (action === "elb:CreateLoadBalancerListeners") created.push(...Created.parse(parameters).Listeners);
+    if (action !== "elb:DeleteLoadBalancerListeners") continue;
+    for (const port of Deleted.parse(parameters).LoadBalancerPorts) {
+      const others = created.filter(({ LoadBalancerPort }) => LoadBalancerPort !== port);
+      if (others.length === created.length) deleted.push(port);
+      created = others;
+    }
+  }
+  return { created, deleted };
+}
+
+function sortListeners(listeners: readonly z.output<typeof Listener>[]) {
+  return listeners.toSorted((a, b) => a.LoadBalancerPort - b.LoadBalancerPort);
 }
 
 function compareListener(values: unknown): ComparedCase {
