@@ -92,6 +92,22 @@ test("an NLB that only the stock controller has is known only if its targets wer
   expect(findRows(new Map([["service-6", IS_MADE_AGAIN]]))).toEqual([undefined]);
 });
 
+test("what the stock controller cannot make is known for the Service and for the network of its clients", () => {
+  const rule = (cidr: string, description: string): string =>
+    `.IpPermissions[]: {"peer":{"CidrIp":"${cidr}","Description":"kubernetes.io/rule/nlb/${description}"}}`;
+  const failed = new Map([["service-7", "CreateTargetGroup: DuplicateTargetGroupName"]]);
+  const findRows = (stock: readonly string[], ours: readonly string[]): readonly unknown[] =>
+    compare(
+      { things: new Map([["security group nodes", stock]]), failures: failed },
+      { things: new Map([["security group nodes", ours]]), failures: new Map() },
+    ).map(findRow);
+  const [client, icmp] = [rule("10.0.0.0/8", "client=<service-7>"), rule("10.0.0.0/8", "mtu")];
+  expect(findRows([], [client, icmp])).not.toContain(undefined);
+  expect(findRows([], [client, rule("192.0.2.0/24", "mtu")])).toContain(undefined);
+  expect(findRows([], [rule("10.0.0.0/8", "client=<service-6>")])).toEqual([undefined]);
+  expect(findRows([rule("192.0.2.0/24", "client=<service-7>")], [])).toEqual([undefined]);
+});
+
 test("a node that only we have is known only if it was never initialized", () => {
   const findRows = (...facts: string[]): readonly unknown[] =>
     compare(

@@ -50,6 +50,12 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     page: SERVICES,
+    text: "| a target group of a failed attempt, and other settings since |",
+    covers: ({ stock, stockFailure = "" }) =>
+      stockFailure.includes("DuplicateTargetGroupName") && stock.length === 0,
+  },
+  {
+    page: SERVICES,
     text: "| a security group whose deletion failed, or whose load balancer was not created |",
     covers: ({ thing, path, ours, stockFailure = "" }) =>
       thing.startsWith("security group k8s-elb-") &&

@@ -210,7 +210,11 @@ async function changeService(side: Side, service: number, spec: ServiceSpec): Pr
     readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
   };
   const body = buildService(spec, metadata.annotations ?? {});
-  await side.attempt({ method: "PATCH", path, contentType: MERGE, body });
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+    if (await side.attempt({ method: "PATCH", path, contentType: MERGE, body })) return;
+    await sleep(200);
+  }
+  throw new Error(`${side.name}: ${path} could not be changed in ${MAX_ATTEMPTS} attempts`);
 }
 
 /** Builds a Service, or the merge patch that leaves nothing else of an earlier one's annotations. */

@@ -141,6 +141,8 @@ export async function startSide(
       const { status, body } = await admin.send(request);
       if (status < 300) return true;
       if (status === 404 || status === 409) return false;
+      // When kube-apiserver repeats a patch that met another write, its first try still has the ports.
+      if (status === 422 && body.includes("provided port is already allocated")) return false;
       throw new Error(`${name}: ${request.method} ${request.path}: ${status} ${body.slice(0, 1_000)}`);
     },
     tidy: () => inTurn(() => tidy(moto.url, getNetwork().vpc, plane.server)),

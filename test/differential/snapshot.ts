@@ -62,11 +62,11 @@ export function compare(stock: Snapshot, ours: Snapshot): readonly Difference[] 
   const things = [...new Set([...stock.things.keys(), ...ours.things.keys()])].toSorted();
   return things
     .flatMap((thing) => compareFacts(thing, stock.things.get(thing), ours.things.get(thing)))
-    .map((found) => ({
-      ...found,
-      ourFacts: ours.things.get(found.thing) ?? [],
-      stockFailure: findFailure(stock.failures, found),
-    }));
+    .map((found) => {
+      const ourFacts = ours.things.get(found.thing) ?? [];
+      const failures = listServices(found, ourFacts).flatMap((name) => stock.failures.get(name) ?? []);
+      return { ...found, ourFacts, stockFailure: failures[0] };
+    });
 }
 
 type Found = Omit<Difference, "ourFacts" | "stockFailure">;
@@ -93,9 +93,16 @@ function compareFacts(
   });
 }
 
-function findFailure(failures: Snapshot["failures"], { thing, stock, ours }: Found): string | undefined {
-  const [, number] = /service-?(\d+)/.exec([thing, ...stock, ...ours].join(" ")) ?? [];
-  return number === undefined ? undefined : failures.get(`service-${number}`);
+/** Returns the names of the Services that a difference is about. A rule for ICMP is for all clients of its network. */
+function listServices({ thing, stock, ours }: Found, ourFacts: readonly string[]): readonly string[] {
+  const text = [thing, ...stock, ...ours].join(" ");
+  const [, number] = /service-?(\d+)/.exec(text) ?? [];
+  if (number !== undefined) return [`service-${number}`];
+  const [, network] = /("CidrIp":"[^"]+").*rule\/nlb\/mtu"/.exec(text) ?? [];
+  if (network === undefined) return [];
+  return ourFacts
+    .filter((fact) => fact.includes(network))
+    .flatMap((fact) => /rule\/nlb\/client=<(service-\d+)>/.exec(fact)?.[1] ?? []);
 }
 
 /** Returns a difference as lines, with both sides. */
