@@ -135,3 +135,18 @@ test("a seed always has the same history, which uses no node or Service after it
     if (/^(terminate|delete)/.test(step.do)) ended.add(name);
   }
 });
+
+test.each(Array.from({ length: 40 }, (_, seed) => seed))(
+  "history %i does not end with both Services and stopped instances",
+  (seed) => {
+    const [stopped, services] = [new Set<number>(), new Set<number>()];
+    for (const step of createHistory(seed, 100, TOPICS)) {
+      if (step.do === "stop instance") stopped.add(step.node);
+      if (["start instance", "terminate instance", "delete node"].includes(step.do) && "node" in step)
+        stopped.delete(step.node);
+      if (step.do === "create Service") services.add(step.service);
+      if (step.do === "delete Service") services.delete(step.service);
+    }
+    expect(Math.min(stopped.size, services.size)).toBe(0);
+  },
+);

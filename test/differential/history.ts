@@ -81,8 +81,7 @@ interface LivingNode {
 /** Creates the history of a seed: the same in each run. */
 export function createHistory(seed: number, length: number, topics: readonly Topic[]): readonly Step[] {
   const draw = createDraw(seed);
-  // Without Services, a history may end with stopped instances.
-  const hasServices = topics.includes("services") && draw.chance(0.75);
+  const mayEndStopped = topics.includes("services") ? !draw.chance(0.75) : true;
   const nodes: LivingNode[] = [];
   const services = new Map<number, ServiceSpec>();
   let lastNode = 0;
@@ -179,7 +178,7 @@ export function createHistory(seed: number, length: number, topics: readonly Top
   // Service ends that wait.
   const closing: Happening[] = [
     { do: "calm the cloud" },
-    ...(hasServices ? nodes.filter(({ isStopped }) => isStopped) : []).map(
+    ...(mayEndStopped && services.size === 0 ? [] : nodes.filter(({ isStopped }) => isStopped)).map(
       ({ node }): Happening => ({ do: "start instance", node }),
     ),
     ...[...services.keys()].map((service): Happening => ({ do: "touch Service", service })),
