@@ -92,7 +92,7 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       stock.every(
         (rule) =>
           isUnneeded(rule, ourFacts) ||
-          (rule.includes("/rule/nlb/") && stockFailure.includes("after deleting load balancer")),
+          (rule.includes("/rule/nlb/") && FAILED_AFTER_DELETION.test(stockFailure)),
       ),
   },
   {
@@ -122,6 +122,10 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     covers: ({ thing, path }) => thing.startsWith("classic load balancer ") && ADDITIONAL_TAG.test(path),
   },
 ];
+
+/** The stock controller deletes target groups and rules after the load balancer, and only together with it. */
+const FAILED_AFTER_DELETION =
+  /error deleting (target groups after deleting load balancer|instance security group rules)/;
 
 /** Whether no client's rule of ours needs this rule: clients of its network, or all of the load balancer's clients. */
 function isUnneeded(rule: string, ourFacts: readonly string[]): boolean {
