@@ -183,9 +183,12 @@ export function createHistory(seed: number, length: number, topics: readonly Top
     ),
     ...[...services.keys()].map((service): Happening => ({ do: "touch Service", service })),
   ];
+  // A touched Service is synced as a whole. That targets follow the nodes shows only a node that joins later.
+  const last = services.size === 0 ? [] : [{ ...join(), afterMs: PAUSE_MS }];
   return [
     ...steps,
     ...closing.map((happening, index) => ({ ...happening, afterMs: index === 1 ? 3_000 : 0 })),
+    ...last,
   ];
 }
 
