@@ -57,9 +57,10 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     page: SERVICES,
     text: "| a security group whose deletion failed, or whose load balancer was not created |",
-    covers: ({ thing, path, ours, stockFailure = "" }) =>
-      thing.startsWith("security group k8s-elb-") &&
-      path === "" &&
+    covers: ({ thing, path, stock, ours, stockFailure = "" }) =>
+      (path === ""
+        ? thing.startsWith("security group k8s-elb-")
+        : thing === "security group nodes" && stock.every((rule) => rule.includes('"<group k8s-elb-'))) &&
       ours.length === 0 &&
       /could not delete security groups|failed to ensure load balancer/.test(stockFailure),
   },
