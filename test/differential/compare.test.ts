@@ -34,6 +34,13 @@ test("a rule that only the stock controller has is known only if no rule of ours
     return compare(snapshotOf(rule, ...others), snapshotOf(...others)).map(findRow);
   };
   const client = build("10.0.0.0/8", "client=<service-1>");
+  const findMissing = (rule: string): readonly unknown[] =>
+    compare(
+      { things: new Map([["security group nodes", [client]]]), failures: new Map() },
+      { things: new Map([["security group nodes", [client, rule]]]), failures: new Map() },
+    ).map(findRow);
+  expect(findMissing(build("10.0.0.0/8", "mtu"))).not.toContain(undefined);
+  expect(findMissing(build("192.0.2.0/24", "mtu"))).toEqual([undefined]);
   expect(findRows(build("10.0.0.0/8", "mtu"), client)).toEqual([undefined]);
   expect(findRows(build("192.0.2.0/24", "mtu"), client)).not.toContain(undefined);
   expect(findRows(build("10.20.0.0/20", "health=<service-1>"), client)).toEqual([undefined]);

@@ -98,6 +98,14 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     page: SERVICES,
+    text: "| the ICMP rule that several NLBs share |",
+    covers: ({ thing, stock, ours, ourFacts }) =>
+      thing === "security group nodes" &&
+      stock.length === 0 &&
+      ours.every((rule) => rule.includes("/rule/nlb/mtu") && !isUnneeded(rule, ourFacts)),
+  },
+  {
+    page: SERVICES,
     text: "| `additional-resource-tags` changed |",
     covers: ({ thing, path }) =>
       /^(network|listener|target|security group k8s-elb-)/.test(thing) && ADDITIONAL_TAG.test(path),
