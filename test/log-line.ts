@@ -56,6 +56,17 @@ export const LOG_EVENTS = {
   Resumed: "what an operator had stopped is so no longer",
   UnsignedPath:
     "a request for the URL of `admission` names the `cluster` in a path without its signature; it is answered 401, and told once by each process",
+  UnsignedToken:
+    "a request for the URL of `audit` names the `cluster` with a token that is not signed for it; it is answered 401, and told once by each process",
+  UnknownCluster:
+    "an API server reports to `audit` for a `cluster` without an entry, or whose relay writes; told once by each process for each cluster",
+  TooManyReports:
+    "more reports of the `cluster` arrive at `audit` than are looked at; they are answered 429, and told once by each process for each cluster",
+  BadReport:
+    "what the `cluster`'s API server sends to `audit` is not a list of audit events; told once by each process for each cluster",
+  MalformedEvents:
+    "a list of the `cluster`'s API server to `audit` has events that cannot be read; told once by each process for each cluster",
+  LookFailed: "the objects that the `cluster`'s API server reported could not be looked at",
   Misconfigured:
     "a variable of the function's environment cannot be read, which `message` names; requests are refused until it is set right",
   StopSwitchUnreadable:
@@ -72,7 +83,7 @@ export const LOG_EVENTS = {
   LeaseNotRenewed:
     "the relay no longer reports that (`outcome`, `code`); after two minutes the sweep does its work, unless an operator has stopped writes (`Stopped`)",
   SweepFinished:
-    "a cluster was swept, in this `mode`: `overdue` nodes and Services had not been sent in time; or so many `clusters`, whose Leases are fresh",
+    "a cluster was swept, in this `mode`: `overdue` nodes and Services had not been sent in time; or so many `clusters`, whose Leases are fresh. The mode `touched` is a look of the function `audit`",
   SweepNotDone:
     "these clusters (`names`) were not swept, for this reason (`code`); the next minute's sweep comes",
   Refreshed: "all objects of the `resource` were checked",
