@@ -47,7 +47,10 @@ type Outcome =
   | { readonly kind: "answer"; readonly text: string; readonly id: string }
   | { readonly kind: "error"; readonly code: ErrorCode; readonly message: string };
 
-/** Creates the runner. An invocation holds its permit until its function has ended, whatever was answered. */
+/**
+ * Creates the runner. An invocation holds its permit until its function has ended, whatever was answered, and until
+ * the caller has the answer or is gone.
+ */
 export function createFunctionRunner(options: FunctionRunnerOptions): FunctionRunner {
   const { functions, concurrency, functionTimeoutMs } = options;
   const running = new Set<AbortController>();
@@ -71,37 +74,35 @@ export function createFunctionRunner(options: FunctionRunnerOptions): FunctionRu
       }
       const invocation = new AbortController();
       running.add(invocation);
-      response.once("close", () => {
-        if (!response.writableFinished) invocation.abort();
-      });
-      let isRunning = false;
-      try {
-        const body = await readBody(request);
-        if (body.kind === "error") return refuse(body.code, body.message);
-        const limitMs = Math.min(readTimeoutMs(request) ?? functionTimeoutMs, functionTimeoutMs);
-        const deadline = startedMs + limitMs;
-        const context: InvocationContext = {
-          awsRequestId: randomUUID(),
-          getRemainingTimeInMillis: () => Math.max(0, deadline - performance.now()),
-          signal: invocation.signal,
-        };
-        const ending = invoke(functions.get(name), body.value, context);
-        isRunning = true;
-        void ending.finally(() => ended(invocation));
-        const outcome = await endBy(ending, deadline, invocation);
-        if (outcome.kind === "error") return refuse(outcome.code, outcome.message);
-        const { text, id } = outcome;
-        const headers = buildCloudEventHeaders(id, `/functions/${name}`, "serverless-ccm.report");
-        response.writeHead(200, {
-          ...headers,
-          "content-type": JSON_TYPE,
-          "content-length": Buffer.byteLength(text),
-          "cache-control": "no-store",
+      const answered = new Promise<void>((resolve) => {
+        response.once("close", () => {
+          if (!response.writableFinished) invocation.abort();
+          resolve();
         });
-        response.end(text);
-      } finally {
-        if (!isRunning) ended(invocation);
-      }
+      });
+      let ending: Promise<unknown> = Promise.resolve();
+      void answered.then(() => ending).then(() => ended(invocation));
+      const body = await readBody(request);
+      if (body.kind === "error") return refuse(body.code, body.message);
+      const limitMs = Math.min(readTimeoutMs(request) ?? functionTimeoutMs, functionTimeoutMs);
+      const deadline = startedMs + limitMs;
+      const context: InvocationContext = {
+        awsRequestId: randomUUID(),
+        getRemainingTimeInMillis: () => Math.max(0, deadline - performance.now()),
+        signal: invocation.signal,
+      };
+      const invoked = invoke(functions.get(name), body.value, context);
+      ending = invoked;
+      const outcome = await endBy(invoked, deadline, invocation);
+      if (outcome.kind === "error") return refuse(outcome.code, outcome.message);
+      const { text, id } = outcome;
+      response.writeHead(200, {
+        ...buildCloudEventHeaders(id, `/functions/${name}`, "serverless-ccm.report"),
+        "content-type": JSON_TYPE,
+        "content-length": Buffer.byteLength(text),
+        "cache-control": "no-store",
+      });
+      response.end(text);
     },
 
     idle(signal) {

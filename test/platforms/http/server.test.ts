@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { request as httpRequest } from "node:http";
+import { request as httpRequest, type IncomingMessage } from "node:http";
 import { connect as connectSocket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Event } from "#core/event.ts";
@@ -463,6 +463,20 @@ describe("the end", () => {
     await waitUntilTrue("the function to run", () => contexts.length === 1);
     expect(await server.drain(AbortSignal.abort())).toBe(true);
     expect([(await running).status, contexts[0]?.signal.aborted]).toEqual([200, true]);
+  });
+
+  test("waits until an answer is read", async () => {
+    const server = await start({ node: async () => ({ text: "x".repeat(5_000_000) }) });
+    const sent = httpRequest(`${server.url}/node`, { method: "POST", headers: JSON_HEADERS });
+    sent.end(JSON.stringify(event));
+    const [answer] = (await once(sent, "response")) as [IncomingMessage];
+    const closed = server.drain(new AbortController().signal).then(() => server.close());
+    // Time in which a server that does not wait would end the connection.
+    await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, 200))]);
+    let bytes = 0;
+    for await (const chunk of answer as AsyncIterable<Buffer>) bytes += chunk.length;
+    expect(bytes).toBeGreaterThan(5_000_000);
+    await closed;
   });
 
   test("does not wait for one that never ends", async () => {
