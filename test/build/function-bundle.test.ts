@@ -51,8 +51,9 @@ const ALLOWED_PACKAGES = [
 
 /** Additional packages of only one function. */
 const PACKAGES_OF_ONE: Readonly<Record<string, readonly string[]>> = {
-  // It invokes the other functions.
+  // These invoke the other functions.
   sweep: ["@aws-sdk/client-lambda"],
+  audit: ["@aws-sdk/client-lambda"],
   // It invokes one other function.
   "ec2-events": ["@aws-sdk/client-lambda"],
   // It creates load balancers.
@@ -172,20 +173,23 @@ describe("a function's bundle", () => {
     expect(ofClouds.filter((input) => !PROVIDER_FILES.test(input))).toEqual([]);
   });
 
-  test("sweep: contains no cloud and no cloud client, neither at the start nor on demand", () => {
-    const inputs = inputsOf("sweep");
-    const ofClouds = inputs.filter(
-      (input) => /^src\/(clouds|platforms\/aws)\//.test(input) && !PROVIDER_FILES.test(input),
-    );
-    expect(ofClouds.filter((input) => !SIGN_IN.test(input)).sort()).toEqual([
-      // The locations of clusters, on demand.
-      "src/platforms/aws/http.ts",
-      "src/platforms/aws/no-profiles.ts",
-      "src/platforms/aws/parameter-store.ts",
-    ]);
-    expect(inputs.flatMap(packageOf)).not.toContain("@aws-sdk/client-ec2");
-    expect(inputs.flatMap(packageOf)).toContain("@aws-sdk/client-lambda");
-  });
+  test.each(["sweep", "audit"])(
+    "%s: contains no cloud and no cloud client, neither at the start nor on demand",
+    (name) => {
+      const inputs = inputsOf(name);
+      const ofClouds = inputs.filter(
+        (input) => /^src\/(clouds|platforms\/aws)\//.test(input) && !PROVIDER_FILES.test(input),
+      );
+      expect(ofClouds.filter((input) => !SIGN_IN.test(input)).sort()).toEqual([
+        // The locations of clusters, on demand.
+        "src/platforms/aws/http.ts",
+        "src/platforms/aws/no-profiles.ts",
+        "src/platforms/aws/parameter-store.ts",
+      ]);
+      expect(inputs.flatMap(packageOf)).not.toContain("@aws-sdk/client-ec2");
+      expect(inputs.flatMap(packageOf)).toContain("@aws-sdk/client-lambda");
+    },
+  );
 
   // The admission function reads the cluster's token, and signs in to no cluster.
   test.each(names.filter((name) => name !== "admission"))(
