@@ -81,9 +81,9 @@ export function addFunctionServerFlags(command: Command): Command {
 /** Adds the flags by which a process invokes functions over HTTP. */
 export function addFunctionUrlFlags(command: Command, prefix = ""): Command {
   return command
-    .option("--function-url <template>", `${prefix}their URL, with {function} for the name, such as node`)
+    .option("--function-url <template>", `${prefix}their URL, with {function} for the name`)
     .option("--function-token-file <file>", `${prefix}bearer token to send (default: $FUNCTION_TOKEN)`)
-    .option("--function-ca-file <file>", `${prefix}authority of the functions' certificates, as PEM`)
+    .option("--function-ca-file <file>", `${prefix}authority of their certificates, as PEM`)
     .option("--function-cert-file <file>", `${prefix}client certificate, as PEM`)
     .option("--function-key-file <file>", `${prefix}its private key, as PEM`);
 }

@@ -47,6 +47,7 @@ describe("serverless package", () => {
         OTEL_EXPORTER_OTLP_ENDPOINT: "",
         STOP_SWITCH: "",
         ADMISSION_PUBLIC_KEYS: "",
+        AUDIT_PUBLIC_KEYS: "",
         FLEET_BRAKE: "",
         ...sessionRoleFor(Properties.FunctionName),
       });

@@ -9,6 +9,7 @@ import { CAPI_LABEL, CAPI_TYPE, CLUSTER_LABEL } from "#config/registry/kubernete
 import { createKubernetesRegistry } from "#config/registry/kubernetes/kubernetes-registry.ts";
 import { createCertificateAuthority } from "#emulators/harness/certificates.ts";
 import { connect } from "#kube/client/connect.ts";
+import { systemClock } from "#kube/follow/clock.ts";
 import { getConnectOptions } from "#test/access.ts";
 import { describeHome } from "#test/config/registry/contract.ts";
 import {
@@ -304,9 +305,12 @@ describeWithPart("control-plane", "a management cluster", (binaries) => {
       const { namespace, home } = await stage.openNamespace();
       await stage.putSecret({ namespace, name: "first", labels: LABELS, data: { value: KUBECONFIG } });
       const heard: string[] = [];
+      // A removal is proven by time alone, which stands still until the failure was heard.
+      let nowMs = systemClock.now();
       ending = new AbortController();
       following = home.follow({
         signal: ending.signal,
+        clock: { ...systemClock, now: () => nowMs },
         onContent: ({ clusters, faulty }) =>
           heard.push(
             [...clusters.map(({ name }) => name), ...faulty.map(({ name }) => `${name}!`)].sort().join(" "),
@@ -363,6 +367,7 @@ describeWithPart("control-plane", "a management cluster", (binaries) => {
       await waitUntilTrue("the missing kind to be noticed", () =>
         heard.some((each) => each.includes("tenantcontrolplanes cannot be followed")),
       );
+      nowMs += 60_000;
       await stage.putSecret({ namespace, name: "second", labels: LABELS, data: { value: KUBECONFIG } });
       await untilHeard(`${namespace}.first ${namespace}.second`);
       await stage.ask("POST", kinds, TENANT_CONTROL_PLANES);
