@@ -1,4 +1,4 @@
-import { parseJson } from "#kube/client/answer.ts";
+import { parseJson } from "#core/parse-json.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 
 /** Sends a request from outside of the project; rejects on a status of 300 or more. */

@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { ClusterObjects, ObjectFault, ObjectKind } from "#clouds/cluster-objects.ts";
 import type { CapabilityErrorCode } from "#core/capability.ts";
 import { FIELD_MANAGER } from "#core/contracts.ts";
+import { parseJson } from "#core/parse-json.ts";
 import { formatCollectionPath, formatObjectKey, formatObjectPath } from "#core/resources/resource.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import {
@@ -10,7 +11,6 @@ import {
   classifyFailure,
   type FailedAnswer,
   getAnswerCode,
-  parseJson,
 } from "#kube/client/answer.ts";
 import type { ApiRequest, Transport } from "#kube/client/transport.ts";
 import { createPageSize } from "#kube/follow/page-size.ts";

@@ -34,12 +34,3 @@ export function respond(
     body: JSON.stringify(value),
   };
 }
-
-/** Parses JSON; undefined if the text is invalid. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

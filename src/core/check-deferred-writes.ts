@@ -12,7 +12,7 @@ import {
 import { STATE_KEY } from "#core/node-lifecycle/state.ts";
 import type { ObjectReference } from "#core/reason.ts";
 import type { DeferredWrites } from "#core/report.ts";
-import { formatObjectKey, type Resource } from "#core/resources/resource.ts";
+import { formatObjectKey, getApiGroup, type Resource } from "#core/resources/resource.ts";
 import { RIGHTS } from "#core/rights.ts";
 import type { Moment } from "#core/rounds.ts";
 
@@ -231,7 +231,7 @@ function selectRbacTarget(write: ClusterWrite): Pick<RequestedAccess, "verb" | "
 
 /** Whether the identity has the right. With `named`, only a right to that one object name counts. */
 function hasRight(identity: FunctionIdentity, wanted: RequestedAccess, named = false): boolean {
-  const group = wanted.apiVersion.includes("/") ? wanted.apiVersion.split("/")[0] : "";
+  const group = getApiGroup(wanted);
   return RIGHTS[identity].some(
     (right) =>
       right.verb === wanted.verb &&

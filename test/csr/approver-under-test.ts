@@ -6,6 +6,7 @@ import { Cluster } from "#config/cluster.ts";
 import { KUBELET_SERVING_SIGNER } from "#core/csr/csr.ts";
 import { csrWatch } from "#core/csr/watch.ts";
 import { Event, MAX_BATCH_OBJECTS } from "#core/event.ts";
+import { parseJson } from "#core/parse-json.ts";
 import { type ObjectReport, Report } from "#core/report.ts";
 import { DEFAULT_SETTINGS } from "#core/settings.ts";
 import { DEFAULT_VPC_ID } from "#emulators/ec2/build-instance.ts";
@@ -21,7 +22,6 @@ import {
 } from "#emulators/harness/kube-apiserver.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
 import { csrController } from "#functions/parts/csr-controller.ts";
-import { parseJson } from "#kube/client/answer.ts";
 import { connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";

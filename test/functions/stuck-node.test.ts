@@ -3,11 +3,11 @@ import { createMemoryCloud, type MemoryInstances } from "#clouds/memory/cloud.ts
 import { Cluster } from "#config/cluster.ts";
 import { nodeController } from "#core/node/controller.ts";
 import type { Node } from "#core/node/node.ts";
+import { parseJson } from "#core/parse-json.ts";
 import { Report } from "#core/report.ts";
 import { buildClusterEntry } from "#emulators/harness/clusters-file.ts";
 import { startKubeApiserver } from "#emulators/harness/kube-apiserver.ts";
 import { createControllerFunction } from "#functions/parts/controller-function.ts";
-import { parseJson } from "#kube/client/answer.ts";
 import {
   type ClusterUnderTest,
   type RecordedEvent,

@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Cloud } from "#clouds/cloud.ts";
 import type { Cluster } from "#config/cluster.ts";
 import { renderEvent } from "#core/cluster-events.ts";
+import { parseJson } from "#core/parse-json.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import { buildWarning, describeIssue } from "#core/service/issue-decisions.ts";
 import { Service } from "#core/service/service.ts";
@@ -10,13 +11,7 @@ import { SERVICE_VALIDATION, ValidationResult } from "#core/service/validation.t
 import type { ReadPath } from "#functions/parts/admission/signed-path.ts";
 import type { Log } from "#functions/parts/log-report.ts";
 import { createDeadline, type FunctionContext } from "#functions/parts/platform-function.ts";
-import {
-  decodeBody,
-  parseJson,
-  respond,
-  UrlRequest,
-  type UrlResponse,
-} from "#functions/parts/url-request.ts";
+import { decodeBody, respond, UrlRequest, type UrlResponse } from "#functions/parts/url-request.ts";
 
 /** The dependencies of the function. */
 export interface AdmissionDependencies {

@@ -1,12 +1,13 @@
 import * as z from "zod";
+import { parseJson } from "#core/parse-json.ts";
 import {
   CERTIFICATE_SIGNING_REQUESTS,
   formatObjectKey,
+  getApiGroup,
   NODES,
   type ObjectName,
   SERVICES,
 } from "#core/resources/resource.ts";
-import { parseJson } from "#functions/parts/url-request.ts";
 import { mergeNames, type TouchedObjects } from "#sweep/touched.ts";
 
 /** The resources that an audit webhook may report. */
@@ -95,12 +96,7 @@ function findResource({ verb, stage, objectRef }: AuditEvent): (typeof AUDITED)[
     return undefined;
   if (!(AUDITED_VERBS as readonly string[]).includes(verb)) return undefined;
   const { resource, apiGroup = "" } = objectRef;
-  return AUDITED.find(({ name, apiVersion }) => name === resource && getGroup(apiVersion) === apiGroup);
-}
-
-/** Returns the group of an API version; empty for the core group. */
-export function getGroup(apiVersion: string): string {
-  return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+  return AUDITED.find((each) => each.name === resource && getApiGroup(each) === apiGroup);
 }
 
 const EVERYTHING: ReportedObjects = {

@@ -1,6 +1,6 @@
 import * as z from "zod";
+import { parseJson } from "#core/parse-json.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
-import { parseJson } from "#kube/client/answer.ts";
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
 import type { Transport } from "#kube/client/transport.ts";
 

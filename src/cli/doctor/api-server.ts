@@ -1,8 +1,9 @@
 import * as z from "zod";
 import type { Check, CheckContext, Signer } from "#cli/doctor/check.ts";
 import { reportFailure, reportOk, reportSkipped, reportWarning } from "#core/check-result.ts";
+import { parseJson } from "#core/parse-json.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
-import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
+import { classifyAnswer } from "#kube/client/answer.ts";
 import { ApiUnreachable } from "#kube/client/errors.ts";
 
 /** The oldest and the newest minor version of Kubernetes 1 on which all suites run. */

@@ -8,10 +8,11 @@ import { reportFailure, reportOk, reportSkipped, reportWarning } from "#core/che
 import { RELAY_LEASE, SYSTEM_NAMESPACE } from "#core/contracts.ts";
 import { readState, STATE } from "#core/node-lifecycle/state.ts";
 import { nodeLifecycleWatch } from "#core/node-lifecycle/watch.ts";
+import { parseJson } from "#core/parse-json.ts";
 import { formatObjectPath, LEASES } from "#core/resources/resource.ts";
 import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
 import { findSecondCcms, type SecondCcm, WINDOW_MS } from "#core/second-ccm.ts";
-import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
+import { classifyAnswer } from "#kube/client/answer.ts";
 
 /** From this age on, the sweep does everything. */
 const STALE_MS = 2 * 60_000;

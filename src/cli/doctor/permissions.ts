@@ -7,9 +7,10 @@ import { reportFailure, reportOk, reportWarning } from "#core/check-result.ts";
 import type { Right } from "#core/descriptor.ts";
 import { OPTIONAL_CONTROLLERS } from "#core/descriptors.ts";
 import { AnnouncementSource } from "#core/node/settings.ts";
+import { parseJson } from "#core/parse-json.ts";
 import { CLOUDS_IN_CLUSTERS, RIGHTS, resolveRight } from "#core/rights.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
-import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
+import { classifyAnswer } from "#kube/client/answer.ts";
 
 /** Checks whether an identity has exactly the rights that the cluster's controllers need. */
 export function createPermissionsCheck(signer: Signer): Check {

@@ -1,8 +1,8 @@
 import { NODE_EVENT_SOURCE, NODE_LIFECYCLE_EVENT_SOURCE, SYSTEM_NAMESPACE } from "#core/contracts.ts";
 import { getMemberAt } from "#core/node-writers.ts";
+import { parseJson } from "#core/parse-json.ts";
 import { formatCollectionPath, formatObjectPath, LEASES, NODES } from "#core/resources/resource.ts";
 import type { ClusterTraces } from "#core/second-ccm.ts";
-import { parseJson } from "#kube/client/answer.ts";
 import { MAX_OBJECT_VALUES } from "#kube/client/json-values.ts";
 import type { Transport } from "#kube/client/transport.ts";
 import { systemClock } from "#kube/follow/clock.ts";

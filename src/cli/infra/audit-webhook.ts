@@ -14,9 +14,9 @@ import type { ConfigurationFault } from "#core/config-errors.ts";
 import { SYSTEM_NAMESPACE } from "#core/contracts.ts";
 import { selectWatches, WATCHES } from "#core/controllers.ts";
 import { FUNCTION_IDENTITIES, formatUser } from "#core/identities.ts";
-import { NODES } from "#core/resources/resource.ts";
+import { getApiGroup, NODES } from "#core/resources/resource.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
-import { AUDITED, AUDITED_VERBS, getGroup } from "#functions/parts/audit/event-list.ts";
+import { AUDITED, AUDITED_VERBS } from "#functions/parts/audit/event-list.ts";
 import { derivePublicKey, signCluster } from "#functions/parts/cluster-signature.ts";
 
 export interface AuditWebhookFlags extends SignedUrlFlags {
@@ -105,7 +105,7 @@ function buildAuditPolicy(controllers: readonly string[]): Readonly<Record<strin
     ...related.map((each) => each.resource.name),
   ]);
   const audited = AUDITED.filter(({ name }) => resources.includes(name));
-  const groups = [...new Set(audited.map(({ apiVersion }) => getGroup(apiVersion)))];
+  const groups = [...new Set(audited.map(getApiGroup))];
   const followsNodes = watches.some(
     ({ rechecks, related }) =>
       rechecks?.resync?.whenRelatedChange === true &&
@@ -125,9 +125,7 @@ function buildAuditPolicy(controllers: readonly string[]): Readonly<Record<strin
         verbs: [...AUDITED_VERBS],
         resources: groups.map((group) => ({
           group,
-          resources: audited
-            .filter(({ apiVersion }) => getGroup(apiVersion) === group)
-            .map(({ name }) => name),
+          resources: audited.filter((each) => getApiGroup(each) === group).map(({ name }) => name),
         })),
       },
       { level: "None" },

@@ -22,8 +22,9 @@ import { configure, type ServerVersion } from "#core/authentication/configure.ts
 import { type OidcFlags, translateOidcFlags } from "#core/authentication/oidc-flags.ts";
 import type { Trust } from "#core/authentication/trust.ts";
 import { type ConfigurationFault, formatPath } from "#core/config-errors.ts";
+import { parseJson } from "#core/parse-json.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
-import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
+import { classifyAnswer } from "#kube/client/answer.ts";
 import { connect } from "#kube/client/connect.ts";
 
 export interface AuthenticationConfigFlags extends TrustFlags, OidcCommandFlags, ServerVersionFlags {

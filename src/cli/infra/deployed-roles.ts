@@ -2,6 +2,7 @@ import * as z from "zod";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
 import type { ConfigurationFault } from "#core/config-errors.ts";
 import { FUNCTION_IDENTITIES, type FunctionIdentity } from "#core/identities.ts";
+import { parseJson } from "#core/parse-json.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 
 /** The role of a function as a deployment printed it. */
@@ -79,12 +80,4 @@ const Printed = z.union([
 function getOutputKey(identity: FunctionIdentity): string {
   const words = identity.split("-").map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`);
   return `${words.join("")}FunctionRoleArn`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

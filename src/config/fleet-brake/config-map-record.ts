@@ -1,9 +1,10 @@
 import * as z from "zod";
 import { RecordError, type RecordStore } from "#config/fleet-brake/fleet-brake.ts";
 import { FIELD_MANAGER } from "#core/contracts.ts";
+import { parseJson } from "#core/parse-json.ts";
 import { CONFIG_MAPS, formatCreationPath, formatObjectPath } from "#core/resources/resource.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
-import { type Answer, classifyAnswer, parseJson } from "#kube/client/answer.ts";
+import { type Answer, classifyAnswer } from "#kube/client/answer.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 
 /** The ConfigMap of a management cluster that holds the record. */

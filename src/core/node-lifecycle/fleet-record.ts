@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { listFaults } from "#core/config-errors.ts";
+import { parseJson } from "#core/parse-json.ts";
 
 /** The version of the record that this build reads and writes. */
 export const FLEET_VERSION = 1;
@@ -96,14 +97,6 @@ export function formatFleetRecord(record: FleetRecord): string {
 }
 
 const AnyVersion = z.looseObject({ version: z.unknown() });
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /** A deletion of a node whose instance is missing and not shown as terminated by the cloud. */
 export interface UnprovenDeletion {

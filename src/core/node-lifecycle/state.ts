@@ -3,6 +3,7 @@ import { listFaults } from "#core/config-errors.ts";
 import { STATE_CONFIG_MAP, SYSTEM_NAMESPACE } from "#core/contracts.ts";
 import type { StateReference, StateResult } from "#core/controller.ts";
 import type { ClusterWrite } from "#core/decision.ts";
+import { parseJson } from "#core/parse-json.ts";
 import { CONFIG_MAPS } from "#core/resources/resource.ts";
 
 /** The place of the deletion state: one object in each cluster, created by `infra/state`. */
@@ -173,14 +174,6 @@ function readDocument(text: string, configMap: StateConfigMap): StoredState {
   const parsed = DeletionState.safeParse(json);
   if (parsed.success) return { kind: "state", state: parsed.data, configMap };
   return malformed(`is not what was written: ${listFaults(parsed.error)[0]?.message}`);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function createUnusableState(code: UnusableCode, message: string): StoredState {

@@ -61,6 +61,11 @@ export const LEASES: Resource = {
   namespaced: true,
 };
 
+/** Returns the API group of a resource; empty for the core group. */
+export function getApiGroup({ apiVersion }: Pick<Resource, "apiVersion">): string {
+  return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+}
+
 /** Returns the path of all objects of a resource, in all namespaces. */
 export function formatCollectionPath({ apiVersion, name }: Pick<Resource, "apiVersion" | "name">): string {
   return `${groupPath(apiVersion)}/${name}`;

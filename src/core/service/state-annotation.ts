@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { LOAD_BALANCER_ANNOTATION } from "#core/contracts.ts";
 import { hashText } from "#core/hash.ts";
+import { parseJson } from "#core/parse-json.ts";
 import type { Service } from "#core/service/service.ts";
 
 /**
@@ -134,14 +135,6 @@ export function isSameStateAnnotation(
 }
 
 const COMPARED = ["uid", "state", "seen", "desired", "targets", "ingress", "making"] as const;
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /**
  * Returns a node's labels as hashes of ten letters each, for Services that select nodes by label. Whole

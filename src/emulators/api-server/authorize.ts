@@ -1,8 +1,9 @@
 import type { Right } from "#core/descriptor.ts";
 import { formatUser, IDENTITIES } from "#core/identities.ts";
+import { getApiGroup } from "#core/resources/resource.ts";
 import { RIGHTS } from "#core/rights.ts";
 import type { ResourceRequest } from "#emulators/api-server/request-info.ts";
-import { CERTIFICATE_SIGNING_REQUESTS, getApiGroup, getSubject } from "#emulators/api-server/resources.ts";
+import { CERTIFICATE_SIGNING_REQUESTS, getSubject } from "#emulators/api-server/resources.ts";
 import { createForbidden } from "#emulators/api-server/status.ts";
 import type { ControlPlaneUser } from "#emulators/harness/control-plane.ts";
 

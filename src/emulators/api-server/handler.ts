@@ -1,6 +1,7 @@
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { getApiGroup } from "#core/resources/resource.ts";
 import { type Representation, selectRepresentation } from "#emulators/api-server/accept.ts";
 import { authorize, authorizeImpersonation } from "#emulators/api-server/authorize.ts";
 import type { Behaviours } from "#emulators/api-server/behaviours.ts";
@@ -8,7 +9,7 @@ import { findDiscoveryDocument, HEALTH_PATHS } from "#emulators/api-server/disco
 import { noteMore, noteRequest, publishAnswer } from "#emulators/api-server/exchange.ts";
 import { getObject, listObjects, renderList } from "#emulators/api-server/read.ts";
 import { parseResourceRequest, type ResourceRequest } from "#emulators/api-server/request-info.ts";
-import { getApiGroup, RESOURCES } from "#emulators/api-server/resources.ts";
+import { RESOURCES } from "#emulators/api-server/resources.ts";
 import { answerSelfReview, isSelfReview } from "#emulators/api-server/self-reviews.ts";
 import {
   createMethodNotAllowed,

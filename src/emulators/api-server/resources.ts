@@ -1,3 +1,4 @@
+import { getApiGroup } from "#core/resources/resource.ts";
 import {
   checkCertificateRequest,
   checkCertificateRequestUpdate,
@@ -214,11 +215,6 @@ export const RESOURCES: readonly Resource[] = [
 /** Returns the resource by its plural name, such as `nodes`; names are unique across groups here. */
 export function findResource(name: string): Resource | undefined {
   return RESOURCES.find((resource) => resource.name === name);
-}
-
-/** Returns the API group of a resource; empty for the core group. */
-export function getApiGroup({ apiVersion }: Pick<Resource, "apiVersion">): string {
-  return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
 }
 
 /** Returns the resource as the subject of a message. */

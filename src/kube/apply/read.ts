@@ -1,11 +1,12 @@
 import * as z from "zod";
 import type { ListedObjects, ObjectCount, StateReference, StateResult } from "#core/controller.ts";
+import { parseJson } from "#core/parse-json.ts";
 import type { Reason } from "#core/reason.ts";
 import type { ObjectReport } from "#core/report.ts";
 import { formatCollectionPath, type Resource } from "#core/resources/resource.ts";
 import type { ApiObject, Related, Watch } from "#core/watch.ts";
 import { readObject } from "#kube/apply/requests.ts";
-import { classifyAnswer, classifyFailure, parseJson } from "#kube/client/answer.ts";
+import { classifyAnswer, classifyFailure } from "#kube/client/answer.ts";
 import type { UnreachableCode } from "#kube/client/errors.ts";
 import { createSemaphore } from "#kube/client/semaphore.ts";
 import { createAbortPatience } from "#kube/client/time-limit.ts";

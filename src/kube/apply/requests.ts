@@ -1,5 +1,6 @@
 import { FIELD_MANAGER } from "#core/contracts.ts";
 import type { ClusterWrite } from "#core/decision.ts";
+import { parseJson } from "#core/parse-json.ts";
 import {
   formatCreationPath,
   formatObjectPath,
@@ -7,13 +8,7 @@ import {
   type Resource,
 } from "#core/resources/resource.ts";
 import type { ParsedObject } from "#core/watch.ts";
-import {
-  type Answer,
-  classifyAnswer,
-  classifyFailure,
-  type FailedAnswer,
-  parseJson,
-} from "#kube/client/answer.ts";
+import { type Answer, classifyAnswer, classifyFailure, type FailedAnswer } from "#kube/client/answer.ts";
 import { MAX_OBJECT_VALUES } from "#kube/client/json-values.ts";
 import type { ApiRequest, Transport } from "#kube/client/transport.ts";
 

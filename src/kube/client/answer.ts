@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { parseJson } from "#core/parse-json.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
 import { ApiUnreachable, type UnreachableCode } from "#kube/client/errors.ts";
 import type { ApiResponse } from "#kube/client/transport.ts";
@@ -108,15 +109,6 @@ export function classifyAnswer(response: ApiResponse): Answer {
 export function classifyFailure(error: unknown): Extract<Answer, { readonly kind: "unavailable" }> {
   if (!(error instanceof ApiUnreachable)) throw error;
   return { kind: "unavailable", code: error.code, message: error.message };
-}
-
-/** Parses the object in a body; undefined for invalid JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The fields read from a metav1.Status; malformed ones count as absent. */

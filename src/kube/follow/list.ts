@@ -1,6 +1,6 @@
+import { parseJson } from "#core/parse-json.ts";
 import { type ObjectName, withQuery } from "#core/resources/resource.ts";
 import { sanitizeText } from "#core/sanitize-text.ts";
-import { parseJson } from "#kube/client/answer.ts";
 import { freeChunks } from "#kube/client/byte-buffer.ts";
 import type { Excess } from "#kube/client/errors.ts";
 import { MAX_OBJECT_VALUES } from "#kube/client/json-values.ts";

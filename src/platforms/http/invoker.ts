@@ -1,5 +1,6 @@
 import { Agent, buildConnector, errors, request } from "undici";
 import type { ControllerName, Event } from "#core/event.ts";
+import { parseJson } from "#core/parse-json.ts";
 import type { Reason } from "#core/reason.ts";
 import { Report } from "#core/report.ts";
 import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
@@ -218,14 +219,6 @@ function parseErrorBody(text: string): { readonly code: string; readonly message
     return undefined;
   const { code, message } = value;
   return typeof code === "string" && typeof message === "string" ? { code, message } : undefined;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function describeError(error: unknown): string {

@@ -6,6 +6,7 @@ import {
 } from "@aws-sdk/client-lambda";
 import { AWS_CREDENTIALS } from "#core/aws-credentials.ts";
 import type { ControllerName, Event } from "#core/event.ts";
+import { parseJson } from "#core/parse-json.ts";
 import type { Reason } from "#core/reason.ts";
 import { Report } from "#core/report.ts";
 import type { Invocation } from "#platforms/invoker.ts";
@@ -183,14 +184,6 @@ function getHttpStatus(error: unknown): number | undefined {
 function getErrorCode(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Time limit of the answer, in milliseconds; nothing runs for it. */

@@ -1,8 +1,9 @@
 import * as z from "zod";
 import { REPLICA_LABEL } from "#core/contracts.ts";
+import { parseJson } from "#core/parse-json.ts";
 import { formatCreationPath, formatObjectPath, LEASES } from "#core/resources/resource.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
-import { type Answer, classifyAnswer, type FailedAnswer, parseJson } from "#kube/client/answer.ts";
+import { type Answer, classifyAnswer, type FailedAnswer } from "#kube/client/answer.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 import { getMetadata } from "#kube/follow/object-key.ts";
 

@@ -1,5 +1,5 @@
+import { parseJson } from "#core/parse-json.ts";
 import type { ControlPlaneUsers } from "#emulators/harness/control-plane.ts";
-import { parseJson } from "#kube/client/answer.ts";
 import type { ApiRequest, ApiResponse, Transport } from "#kube/client/transport.ts";
 import type { ClusterUnderTest } from "#test/kube/apply/cluster-under-test.ts";
 

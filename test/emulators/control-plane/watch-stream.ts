@@ -1,5 +1,5 @@
+import { parseJson } from "#core/parse-json.ts";
 import type { ControlPlaneUsers } from "#emulators/harness/control-plane.ts";
-import { parseJson } from "#kube/client/answer.ts";
 import { type Answered, getTransport, NODES } from "#test/emulators/control-plane/client.ts";
 import type { ClusterUnderTest } from "#test/kube/apply/cluster-under-test.ts";
 

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { canonicalizeIp } from "#core/cidr.ts";
 import { parseIp } from "#core/ip.ts";
+import { parseJson } from "#core/parse-json.ts";
 
 /** The annotation of the ConfigMap with the address of each Service. */
 export const STATE_ANNOTATION = "k8s.co/cloud-provider-config";
@@ -128,14 +129,6 @@ function indexHolders(entries: readonly Entry[]): ReadonlyMap<string, Entry> {
   }
   HOLDERS.set(entries, holders);
   return holders;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Formats JSON as Go's encoder does, which escapes other characters in texts. */

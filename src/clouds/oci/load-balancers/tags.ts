@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { accept, type Reader, reject } from "#clouds/annotations/readers.ts";
-import { parseJson } from "#clouds/oci/load-balancers/annotations/rule-sets.ts";
+import { parseAnnotationJson } from "#clouds/oci/load-balancers/annotations/rule-sets.ts";
 
 /** The free-form tag with the cluster's name, which marks its resources. Keys of tags cannot contain dots. */
 export const CLUSTER_TAG = "serverless-ccm-cluster";
@@ -52,7 +52,7 @@ const MAX_DEFINED = 60;
  * another's resource.
  */
 export const readFreeformTags: Reader<FreeformTags> = (written) => {
-  const tags = Freeform.safeParse(parseJson(written)).data;
+  const tags = Freeform.safeParse(parseAnnotationJson(written)).data;
   if (tags === undefined || Object.keys(tags).length > MAX_FREEFORM)
     return reject(`JSON of at most ${MAX_FREEFORM} tags such as {"team":"web"}, all of them texts`);
   if (Object.keys(tags).some(isReservedKey))
@@ -65,7 +65,7 @@ export const readFreeformTags: Reader<FreeformTags> = (written) => {
 
 /** Reads defined tags as JSON: by namespace, then by key. */
 export const readDefinedTags: Reader<DefinedTags> = (written) => {
-  const tags = Defined.safeParse(parseJson(written)).data;
+  const tags = Defined.safeParse(parseAnnotationJson(written)).data;
   const count = Object.values(tags ?? {}).reduce((sum, each) => sum + Object.keys(each).length, 0);
   return tags === undefined || count > MAX_DEFINED
     ? reject(`JSON of at most ${MAX_DEFINED} tags such as {"billing":{"team":"web"}}`)

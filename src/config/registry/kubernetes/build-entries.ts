@@ -13,9 +13,10 @@ import {
 } from "#config/registry/kubernetes/found-cluster.ts";
 import type { FoundObject } from "#config/registry/kubernetes/sources.ts";
 import type { FoundControlPlane } from "#config/registry/kubernetes/tenant-control-plane.ts";
+import { parseJson } from "#core/parse-json.ts";
 import { formatObjectPath } from "#core/resources/resource.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
-import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
+import { classifyAnswer } from "#kube/client/answer.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /**

@@ -4,8 +4,9 @@ import {
   parseKubeconfig,
 } from "#config/registry/kubernetes/administrator-kubeconfig.ts";
 import { decodeSecretValue, Secret, type SecretKey } from "#config/registry/kubernetes/found-cluster.ts";
+import { parseJson } from "#core/parse-json.ts";
 import { formatObjectPath } from "#core/resources/resource.ts";
-import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
+import { classifyAnswer } from "#kube/client/answer.ts";
 import { type ConnectOptions, connect } from "#kube/client/connect.ts";
 import type { TlsCredentials } from "#kube/client/connection.ts";
 import type { ApiResponse, Transport } from "#kube/client/transport.ts";

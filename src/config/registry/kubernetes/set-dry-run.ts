@@ -8,7 +8,8 @@ import {
   type KubernetesRegistryOptions,
   listFound,
 } from "#config/registry/kubernetes/kubernetes-registry.ts";
-import { classifyAnswer, parseJson } from "#kube/client/answer.ts";
+import { parseJson } from "#core/parse-json.ts";
+import { classifyAnswer } from "#kube/client/answer.ts";
 import type { Transport } from "#kube/client/transport.ts";
 
 /** The change that sets `policies.applyDryRun` of a cluster in its management cluster. */

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { accept, type Reader, reject } from "#clouds/annotations/readers.ts";
+import { parseJson } from "#core/parse-json.ts";
 
 const Text = z.string().max(4_096);
 
@@ -61,7 +62,7 @@ const MAX_JSON_CHARACTERS = 32_768;
 
 /** Reads `oci-load-balancer-rule-sets`: JSON with rule sets by name. */
 export const readRuleSets: Reader<Readonly<Record<string, RuleSet>>> = (written) => {
-  const sets = RuleSets.safeParse(parseJson(written)).data;
+  const sets = RuleSets.safeParse(parseAnnotationJson(written)).data;
   return sets === undefined
     ? reject(
         `JSON of at most ${MAX_SETS} rule sets by name, such as {"headers":{"items":[{"action":"ADD_HTTP_REQUEST_HEADER","header":"X","value":"y"}]}}`,
@@ -86,12 +87,7 @@ export function normalizeItems(items: unknown): unknown {
   });
 }
 
-/** Parses JSON; undefined if the text is invalid. */
-export function parseJson(written: string): unknown {
-  if (written.length > MAX_JSON_CHARACTERS) return undefined;
-  try {
-    return JSON.parse(written);
-  } catch {
-    return undefined;
-  }
+/** Parses an annotation's JSON; undefined if it is invalid or too long. */
+export function parseAnnotationJson(written: string): unknown {
+  return written.length > MAX_JSON_CHARACTERS ? undefined : parseJson(written);
 }
