@@ -1,5 +1,6 @@
 import type { Event } from "#core/event.ts";
-import type { Report } from "#core/report.ts";
+import { parseJson } from "#core/parse-json.ts";
+import { Report } from "#core/report.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 
 /** The result of an invocation. */
@@ -31,6 +32,22 @@ export interface Invoker {
   invoke(event: Event, signal: AbortSignal): Promise<Invocation>;
   /** Frees sockets. No invocation is made after it. */
   close(): Promise<void>;
+}
+
+/** A report, or what is wrong with a text that should be one: a predicate, such as `is the report of another event`. */
+export type ParsedReport =
+  | { readonly kind: "report"; readonly report: Report }
+  | { readonly kind: "fault"; readonly fault: string };
+
+/** Parses the answer of a function to an event. */
+export function parseReport(text: string, event: Event): ParsedReport {
+  const parsed = Report.safeParse(parseJson(text));
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    return { kind: "fault", fault: `is not a report: ${issue?.path.join(".")} ${issue?.message}` };
+  }
+  if (parsed.data.id === event.id) return { kind: "report", report: parsed.data };
+  return { kind: "fault", fault: "is the report of another event" };
 }
 
 /** The timeout of the functions on every platform, in milliseconds: that of serverless.yml. */

@@ -2,7 +2,6 @@ import { Agent, buildConnector, errors, request } from "undici";
 import type { ControllerName, Event } from "#core/event.ts";
 import { parseJson } from "#core/parse-json.ts";
 import type { Reason } from "#core/reason.ts";
-import { Report } from "#core/report.ts";
 import { getErrorMessage, sanitizeText } from "#core/sanitize-text.ts";
 import {
   buildCloudEventHeaders,
@@ -11,7 +10,7 @@ import {
   readFailure,
   TIMEOUT_HEADER,
 } from "#platforms/http/protocol.ts";
-import type { FailedInvocation, Invocation } from "#platforms/invoker.ts";
+import { type FailedInvocation, type Invocation, parseReport } from "#platforms/invoker.ts";
 import type { CallerTls, FunctionAccess, PlatformInvoker } from "#platforms/platform.ts";
 
 export interface HttpInvokerOptions {
@@ -188,13 +187,8 @@ function parseInvocation({ status, text }: Answer, event: Event, settleMs: () =>
     ];
     return createFailure(code, words.filter((each) => each !== "").join("; "), mayRun ? settleMs() : 0);
   }
-  const parsed = Report.safeParse(parseJson(text));
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    return createFailure("BadReport", `the body is not a report: ${issue?.path.join(".")} ${issue?.message}`);
-  }
-  if (parsed.data.id === event.id) return { kind: "report", report: parsed.data };
-  return createFailure("BadReport", "the body is the report of another event");
+  const parsed = parseReport(text, event);
+  return parsed.kind === "report" ? parsed : createFailure("BadReport", `the body ${parsed.fault}`);
 }
 
 function classifyError(error: unknown, settleMs: number): Invocation {

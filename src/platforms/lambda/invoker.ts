@@ -6,10 +6,8 @@ import {
 } from "@aws-sdk/client-lambda";
 import { AWS_CREDENTIALS } from "#core/aws-credentials.ts";
 import type { ControllerName, Event } from "#core/event.ts";
-import { parseJson } from "#core/parse-json.ts";
 import type { Reason } from "#core/reason.ts";
-import { Report } from "#core/report.ts";
-import type { Invocation } from "#platforms/invoker.ts";
+import { type Invocation, parseReport } from "#platforms/invoker.ts";
 import type { PlatformInvoker } from "#platforms/platform.ts";
 
 export interface LambdaInvokerOptions {
@@ -88,16 +86,8 @@ function parseInvocation(output: InvokeCommandOutput, event: Event): Invocation 
     // The platform has ended the function, so it writes no more.
     return createFailure("FunctionError", `${output.FunctionError}: ${text}`);
   }
-  const parsed = Report.safeParse(parseJson(text));
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    return createFailure(
-      "BadReport",
-      `the payload is not a report: ${issue?.path.join(".")} ${issue?.message}`,
-    );
-  }
-  if (parsed.data.id === event.id) return { kind: "report", report: parsed.data };
-  return createFailure("BadReport", "the payload is the report of another event");
+  const parsed = parseReport(text, event);
+  return parsed.kind === "report" ? parsed : createFailure("BadReport", `the payload ${parsed.fault}`);
 }
 
 /** `settleMs` is set if the function may have started. */
