@@ -1,4 +1,5 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
+import type { Log } from "#functions/parts/log-report.ts";
 
 /**
  * An operator's signature (Ed25519) that lets an API server call a function's URL for one cluster. The
@@ -39,6 +40,18 @@ export function parsePublicKeys(text: string | undefined): PublicKeys {
     createPublicKey({ key: Buffer.from(each, "base64"), format: "der", type: "spki" }),
   );
   return { kind: "keys", keys };
+}
+
+/** Reads the public keys of a variable; without valid ones it returns none and logs why. */
+export function readPublicKeys(
+  environment: Readonly<Record<string, string | undefined>>,
+  variable: string,
+  log: Log,
+): readonly KeyObject[] {
+  const parsed = parsePublicKeys(environment[variable]);
+  if (parsed.kind === "keys") return parsed.keys;
+  log({ level: "error", event: "Misconfigured", message: `${variable} ${parsed.message}` });
+  return [];
 }
 
 /** 64 bytes in base64url. */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Cluster } from "#config/cluster.ts";
-import { WATCHES } from "#core/controllers.ts";
+import { getFunctionName } from "#core/controllers.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import { type CacheLimits, createConnectionCache } from "#functions/parts/connection-cache.ts";
 import { openDeployedClusters } from "#functions/parts/deployed-clusters.ts";
@@ -107,13 +107,12 @@ export function createSweepDependencies(
 ): SweepFunctionDependencies {
   const { clusters, judgeAddress } = openDeployedClusters(environment);
   const deployment = openDeployment(environment, OWN_NAME);
-  const names = new Map(WATCHES.map(({ name, functionName }) => [name, functionName]));
   return {
     clusters: async () => (await clusters.all()).filter(isReached),
     clustersNamed: async (names) => (await clusters.named(names)).filter(isReached),
     api: createConnectionCache({ role: OWN_NAME, ...cache, answersAlone: false, judgeAddress }),
     invoker: deployment.createInvoker({
-      functionName: (controller) => names.get(controller) ?? controller,
+      functionName: getFunctionName,
       maxInFlight: MAX_SOCKETS,
     }),
     handOn: (shard, signal) => deployment.invokeItself({ shard }, signal),

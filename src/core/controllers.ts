@@ -81,3 +81,8 @@ export function selectNeededWatches(
 export function findWatch(name: string): Watch | undefined {
   return WATCHES.find((watch) => watch.name === name);
 }
+
+/** Returns the function that handles a controller's events: an unknown controller's own name. */
+export function getFunctionName(controller: string): string {
+  return findWatch(controller)?.functionName ?? controller;
+}

@@ -4,7 +4,7 @@ import type { Authorize } from "#clouds/http/api.ts";
 import { loadCloud } from "#clouds/providers.ts";
 import type { AdmissionDependencies } from "#functions/parts/admission/admission-function.ts";
 import { createReadPath } from "#functions/parts/admission/signed-path.ts";
-import { parsePublicKeys } from "#functions/parts/cluster-signature.ts";
+import { readPublicKeys } from "#functions/parts/cluster-signature.ts";
 import { createBoundedCache } from "#functions/parts/connection-cache.ts";
 import { openDeployedClusters } from "#functions/parts/deployed-clusters.ts";
 import { type Log, logToStandardOutput } from "#functions/parts/log-report.ts";
@@ -24,14 +24,12 @@ export function createAdmissionDependencies(
   environment: Readonly<Record<string, string | undefined>>,
   log: Log = logToStandardOutput,
 ): AdmissionDependencies {
-  const keys = parsePublicKeys(environment["ADMISSION_PUBLIC_KEYS"]);
-  if (keys.kind === "fault")
-    log({ level: "error", event: "Misconfigured", message: `ADMISSION_PUBLIC_KEYS ${keys.message}` });
+  const keys = readPublicKeys(environment, "ADMISSION_PUBLIC_KEYS", log);
   const { clusters } = openDeployedClusters(environment);
   const clouds = createBoundedCache<Cloud>(CACHE, (cloud) => cloud.close());
   const tokens = createBoundedCache<Authorize>(CACHE, async () => undefined);
   return {
-    readPath: createReadPath(keys.kind === "keys" ? keys.keys : []),
+    readPath: createReadPath(keys),
     cluster: (name) => clusters(name),
     async authorization({ name, cloud }) {
       const reference = Asked.safeParse(cloud).data?.webhookToken;

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { Cluster } from "#config/cluster.ts";
-import { findWatch } from "#core/controllers.ts";
+import { getFunctionName } from "#core/controllers.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 import { parseEventList } from "#functions/parts/audit/event-list.ts";
 import { createLookQueue } from "#functions/parts/audit/look-queue.ts";
 import {
   createVerifySignature,
-  parsePublicKeys,
+  readPublicKeys,
   type VerifySignature,
 } from "#functions/parts/cluster-signature.ts";
 import { type CacheLimits, createConnectionCache } from "#functions/parts/connection-cache.ts";
@@ -180,16 +180,14 @@ export function createAuditDependencies(
   openDeployment: OpenDeployment,
   { cache = CACHE, log = logToStandardOutput }: { readonly cache?: CacheLimits; readonly log?: Log } = {},
 ): AuditDependencies {
-  const keys = parsePublicKeys(environment["AUDIT_PUBLIC_KEYS"]);
-  if (keys.kind === "fault")
-    log({ level: "error", event: "Misconfigured", message: `AUDIT_PUBLIC_KEYS ${keys.message}` });
+  const keys = readPublicKeys(environment, "AUDIT_PUBLIC_KEYS", log);
   const { clusters, judgeAddress } = openDeployedClusters(environment);
   return {
-    verify: createVerifySignature("audit", keys.kind === "keys" ? keys.keys : []),
+    verify: createVerifySignature("audit", keys),
     cluster: (name) => clusters(name),
     api: createConnectionCache({ role: OWN_NAME, ...cache, answersAlone: false, judgeAddress }),
     invoker: openDeployment(environment, OWN_NAME).createInvoker({
-      functionName: (controller) => findWatch(controller)?.functionName ?? controller,
+      functionName: getFunctionName,
       maxInFlight: MAX_SOCKETS,
     }),
     readStop: openStopReader(environment),

@@ -15,7 +15,7 @@ import {
   reportSkipped,
   reportWarning,
 } from "#core/check-result.ts";
-import { findWatch } from "#core/controllers.ts";
+import { getFunctionName } from "#core/controllers.ts";
 import { getErrorMessage } from "#core/sanitize-text.ts";
 
 /** Below this, bursts are throttled, as in new accounts, which may run ten at a time. */
@@ -72,7 +72,7 @@ async function checkFunctionUrls(
   { controllers }: Cluster,
   signal: AbortSignal,
 ): Promise<CheckResult> {
-  const byFunction = new Map(controllers.map((name) => [findWatch(name)?.functionName ?? name, name]));
+  const byFunction = new Map(controllers.map((name) => [getFunctionName(name), name]));
   const reasons = await Promise.all([...byFunction.values()].map((controller) => dryRun(controller, signal)));
   const faults = reasons.flatMap((reason) =>
     reason === undefined ? [] : [`${reason.code}: ${reason.message}`],

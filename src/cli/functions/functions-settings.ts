@@ -7,7 +7,12 @@ import {
 } from "#cli/credential-files.ts";
 import { SERVABLE_FUNCTIONS, WEBHOOK_KEYS } from "#cli/functions/served-functions.ts";
 import { checkFunctionAccess } from "#cli/relay/function-access.ts";
-import { type FunctionFlags, readFunctionNames } from "#cli/relay/function-names.ts";
+import {
+  FUNCTION_FLAGS,
+  type FunctionFlags,
+  readFunctionNames,
+  selectFunctionFlags,
+} from "#cli/relay/function-names.ts";
 import { readPort } from "#cli/relay/serving-settings.ts";
 import type { Environment } from "#clouds/provider.ts";
 import type { ConfigurationFault } from "#core/config-errors.ts";
@@ -244,33 +249,16 @@ async function readInvoked(
   faults: ConfigurationFault[],
 ): Promise<FunctionFlags | undefined> {
   if (flags.functionUrl === undefined) {
-    for (const [key, name] of Object.entries(URL_FLAGS))
-      if (flags[key as keyof typeof URL_FLAGS] !== undefined)
-        faults.push({ name, message: "is for --function-url, which is missing" });
+    for (const { key, flag, of } of FUNCTION_FLAGS)
+      if (of === "http" && flags[key] !== undefined)
+        faults.push({ name: flag, message: "is for --function-url, which is missing" });
     return undefined;
   }
-  const { functionUrl, functionTokenFile, functionCaFile, functionCertFile, functionKeyFile } = flags;
-  const invoked = {
-    ...{
-      platform: "http",
-      functionUrl,
-      functionTokenFile,
-      functionCaFile,
-      functionCertFile,
-      functionKeyFile,
-    },
-  };
+  const invoked: FunctionFlags = { ...selectFunctionFlags(flags), platform: "http" };
   readFunctionNames(invoked, faults);
   await checkFunctionAccess(invoked, environment, faults);
   return invoked;
 }
-
-const URL_FLAGS = {
-  functionTokenFile: "--function-token-file",
-  functionCaFile: "--function-ca-file",
-  functionCertFile: "--function-cert-file",
-  functionKeyFile: "--function-key-file",
-} as const;
 
 function splitList(text: string | undefined): readonly string[] {
   return (text ?? "").split(",").flatMap((each) => each.trim() || []);

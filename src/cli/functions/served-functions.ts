@@ -1,6 +1,6 @@
 import { createInProcessInvoker } from "#cli/run/in-process-functions.ts";
 import { getSignInRole } from "#config/sign-in.ts";
-import { WATCHES } from "#core/controllers.ts";
+import { getFunctionName, WATCHES } from "#core/controllers.ts";
 import { createAdmissionDependencies } from "#functions/parts/admission/admission-dependencies.ts";
 import { createAdmissionFunction } from "#functions/parts/admission/admission-function.ts";
 import {
@@ -138,11 +138,10 @@ function createDeployment(
   ownName: string,
   invoker: PlatformInvoker | undefined,
 ): Deployment {
-  const names = new Map(WATCHES.map(({ name, functionName }) => [name, functionName]));
   const inProcess = createInProcessInvoker(
     {
       get(controller) {
-        const invoked = served.get(names.get(controller) ?? controller);
+        const invoked = served.get(getFunctionName(controller));
         return invoked && ((event, context) => invoked(event, { ...context, signal: NEVER }));
       },
     },

@@ -30,7 +30,8 @@ export function selectFunctionFlags(flags: FunctionFlags): FunctionFlags {
   return Object.fromEntries(FUNCTION_FLAGS.map(({ key }) => [key, flags[key]]));
 }
 
-const FUNCTION_FLAGS: readonly { key: keyof FunctionFlags; flag: string; of?: PlatformName }[] = [
+/** The flags by their keys, with the platform that they are for. */
+export const FUNCTION_FLAGS: readonly { key: keyof FunctionFlags; flag: string; of?: PlatformName }[] = [
   { key: "platform", flag: "--platform" },
   { key: "functionPrefix", flag: "--function-prefix", of: "lambda" },
   { key: "functionArn", flag: "--function-arn", of: "lambda" },
