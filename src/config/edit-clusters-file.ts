@@ -1,6 +1,5 @@
-import { createHash, randomUUID } from "node:crypto";
-import { open, realpath, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { createHash } from "node:crypto";
+import { realpath, stat } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import * as yaml from "yaml";
 import type { Cluster } from "#config/cluster.ts";
@@ -11,7 +10,7 @@ import {
   parseClustersFile,
   parseEntryDocument,
 } from "#config/clusters-file.ts";
-import { type FileLock, lockFile } from "#config/file-lock.ts";
+import { lockFile } from "#config/file-lock.ts";
 import { readClustersText } from "#config/read-clusters-file.ts";
 
 /** The edited text of a clusters file, or why a person must edit it. */
@@ -111,41 +110,19 @@ export async function replaceClustersFile(
   file: string,
   edit: Extract<EditResult, { readonly kind: "edited" }>,
 ): Promise<void> {
-  const held = await lockFile(await realpath(file));
+  const { before, after: text } = edit;
+  const target = await realpath(file);
+  const held = await lockFile(target);
   if (held === undefined)
     throw new Error(`${file} is being changed by another process; try again, or remove its .lock file`);
   try {
-    await replaceLocked(file, edit, held);
+    const like = await stat(target);
+    const isWanted = async (): Promise<boolean> =>
+      hashText(await readClustersText(file)) === hashText(before);
+    if (!(await held.replace({ text, like, isWanted })))
+      throw new Error(`${file} has changed since it was read; nothing was written, so start again`);
   } finally {
     await held.unlock();
-  }
-}
-
-async function replaceLocked(
-  file: string,
-  { before, after }: Extract<EditResult, { readonly kind: "edited" }>,
-  held: FileLock,
-): Promise<void> {
-  const target = await realpath(file);
-  const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}.tmp`);
-  const { mode, uid, gid } = await stat(target);
-  try {
-    const handle = await open(temporary, "wx", mode & 0o777);
-    try {
-      await handle.chmod(mode & 0o777);
-      const own = await handle.stat();
-      if (own.uid !== uid || own.gid !== gid) await handle.chown(uid, gid);
-      await handle.writeFile(after);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    if (hashText(await readClustersText(file)) !== hashText(before) || !(await held.isHeld()))
-      throw new Error(`${file} has changed since it was read; nothing was written, so start again`);
-    await rename(temporary, target);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
   }
 }
 

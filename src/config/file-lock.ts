@@ -1,13 +1,27 @@
 import { randomUUID } from "node:crypto";
-import { link, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { link, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { getSystemCode } from "#kube/client/errors.ts";
 
 /** The lock of a file, which one process holds at a time. */
 export interface FileLock {
-  /** Whether this process still holds it. A process that takes longer than five seconds may lose it. */
-  isHeld(): Promise<boolean>;
+  /**
+   * Replaces the file atomically, so that a reader sees the old or the new content. Returns false, and nothing is
+   * written, if this process lost the lock. One that takes longer than five seconds may lose it.
+   */
+  replace(replacement: Replacement): Promise<boolean>;
   unlock(): Promise<void>;
+}
+
+/** The new content of a file. */
+export interface Replacement {
+  readonly text: string;
+  /** Mode and owner. Default: readable by all, and this process's. */
+  readonly like?: Pick<Stats, "mode" | "uid" | "gid">;
+  /** Asked right before; with false nothing is written. */
+  readonly isWanted?: () => Promise<boolean>;
 }
 
 /** Locks a file; see `lockFile`. */
@@ -32,12 +46,40 @@ export const lockFile: LockFile = async (file, signal) => {
     if (!(await takeAway(path, token))) await sleep(POLL_MS);
   }
   return {
-    isHeld,
+    replace: (replacement) => replaceFile(file, replacement, isHeld),
     async unlock() {
       if (await isHeld()) await rm(path, { force: true });
     },
   };
 };
+
+async function replaceFile(
+  file: string,
+  { text, like, isWanted = async () => true }: Replacement,
+  isHeld: () => Promise<boolean>,
+): Promise<boolean> {
+  const temporary = join(dirname(file), `.${basename(file)}.${randomUUID()}.tmp`);
+  const mode = like === undefined ? 0o644 : like.mode & 0o777;
+  try {
+    const handle = await open(temporary, "wx", mode);
+    try {
+      if (like !== undefined) {
+        await handle.chmod(mode);
+        const own = await handle.stat();
+        if (own.uid !== like.uid || own.gid !== like.gid) await handle.chown(like.uid, like.gid);
+      }
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    const isReplaced = (await isWanted()) && (await isHeld());
+    if (isReplaced) await rename(temporary, file);
+    return isReplaced;
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
 
 /** The lock appears with its token, so that others never read it half. */
 async function create(path: string, token: string): Promise<boolean> {

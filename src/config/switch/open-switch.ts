@@ -1,6 +1,5 @@
-import { randomUUID } from "node:crypto";
-import { open, rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join, parse } from "node:path";
+import { stat } from "node:fs/promises";
+import { dirname, join, parse } from "node:path";
 import { isFile } from "#config/clusters-file.ts";
 import type { FileLock, LockFile } from "#config/file-lock.ts";
 import { describeFileError, readSmallFile } from "#config/read-small-file.ts";
@@ -78,7 +77,8 @@ export function createFileSwitch(file: string, lockFile?: LockFile): StopSwitch 
       const held = await lock(file, lockFile, signal);
       try {
         const edited = await editStops(change, read);
-        if (edited !== undefined) await replace(file, formatStops(edited), held);
+        if (edited !== undefined && !(await held.replace({ text: formatStops(edited) })))
+          throw new StopSwitchError("Contended", file, "was changed by another process meanwhile; try again");
       } catch (error) {
         if (error instanceof StopSwitchError) throw error;
         throw new StopSwitchError("NotWritten", file, `cannot be written (${getSystemCode(error)})`, {
@@ -89,26 +89,6 @@ export function createFileSwitch(file: string, lockFile?: LockFile): StopSwitch 
       }
     },
   };
-}
-
-/** Replaces the file atomically, so that a reader sees the old or the new content. */
-async function replace(file: string, text: string, held: FileLock): Promise<void> {
-  const temporary = join(dirname(file), `.${basename(file)}.${randomUUID()}.tmp`);
-  try {
-    const handle = await open(temporary, "w", 0o644);
-    try {
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    if (!(await held.isHeld()))
-      throw new StopSwitchError("Contended", file, "was changed by another process meanwhile; try again");
-    await rename(temporary, file);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
 }
 
 async function lock(file: string, lockFile: LockFile, signal: AbortSignal): Promise<FileLock> {
