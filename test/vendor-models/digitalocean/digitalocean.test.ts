@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ActionsPage } from "#clouds/digitalocean/cloud.ts";
 import { Account } from "#clouds/digitalocean/diagnose.ts";
 import { DropletAnswer, DropletsPage } from "#clouds/digitalocean/droplet.ts";
@@ -14,17 +14,11 @@ import { startFakeDigitalOcean } from "#emulators/digitalocean/server.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import type { Program } from "#test/setup/virtual-environment.ts";
 import { findUnseenFields } from "#test/vendor-models/find-unseen-fields.ts";
-import {
-  formatViolations,
-  judgeExchanges,
-  keepAnswers,
-  listJudged,
-  runJudge,
-  type Verdict,
-} from "#test/vendor-models/judge.ts";
+import { keepAnswers, runJudge } from "#test/vendor-models/judge.ts";
 import { type Defect, inAnswer, inRequest, testPlantedDefects } from "#test/vendor-models/planted-defects.ts";
+import { findExchange, testRecordedSuites } from "#test/vendor-models/recorded-suites.ts";
 import type { Exchange } from "#test/vendor-models/recording/exchange.ts";
-import { RECORDING_TIMEOUT_MS, recordSuites } from "#test/vendor-models/recording/record-suites.ts";
+import { recordSuites } from "#test/vendor-models/recording/record-suites.ts";
 
 const SUITES = "test/clouds/digitalocean/";
 
@@ -63,43 +57,32 @@ function record(): Promise<readonly Exchange[]> {
 }
 
 describeWithPart("digitalocean-judge", "exchanges with DigitalOcean, judged by its client", (judge) => {
-  describe("of all suites of the cloud", () => {
-    let exchanges: readonly Exchange[];
-    let verdict: Verdict;
-    beforeAll(async () => {
-      exchanges = await record();
-      verdict = await judgeExchanges(judge, exchanges);
-    }, RECORDING_TIMEOUT_MS);
-
-    test("break no rule", () => {
-      expect(formatViolations(verdict)).toEqual([]);
-    });
-
-    test("have every operation of the product, with an answer", () => {
-      expect(listJudged(verdict)).toEqual(OPERATIONS);
-    });
-
-    test("have every field that the product reads", () => {
-      const select = (path: RegExp): unknown[] =>
-        exchanges
-          .filter(({ status, target }) => status > 0 && status < 300 && path.test(target))
-          .flatMap(({ answerBody }) => (answerBody === "" ? [] : [JSON.parse(answerBody)]));
-      const rows = [
-        ["account", Account, select(/^\/v2\/account$/)],
-        ["actions", ActionsPage, select(/^\/v2\/actions/)],
-        ["regions", RegionsPage, select(/^\/v2\/regions/)],
-        ["droplet", DropletAnswer, select(/^\/v2\/droplets\//)],
-        ["droplets", DropletsPage, select(/^\/v2\/droplets\?/)],
-        ["load balancer", LoadBalancerAnswer, select(/^\/v2\/load_balancers(\/[^/?]+)?$/)],
-        ["certificate", CertificateAnswer, select(/^\/v2\/certificates\//)],
-        ["certificates", CertificatesPage, select(/^\/v2\/certificates\?/)],
-        ["firewall", ListedFirewall, select(/^\/v2\/firewalls\?/).flatMap(listFirewalls)],
-      ] as const;
-      const unseen = rows.flatMap(([name, schema, answers]) =>
-        findUnseenFields(schema, answers).map((field) => `${name}: ${field}`),
-      );
-      expect(unseen).toEqual(UNSEEN);
-    });
+  testRecordedSuites(judge, {
+    record: record,
+    operations: OPERATIONS,
+    testFields(exchanges) {
+      test("have every field that the product reads", () => {
+        const select = (path: RegExp): unknown[] =>
+          exchanges()
+            .filter(({ status, target }) => status > 0 && status < 300 && path.test(target))
+            .flatMap(({ answerBody }) => (answerBody === "" ? [] : [JSON.parse(answerBody)]));
+        const rows = [
+          ["account", Account, select(/^\/v2\/account$/)],
+          ["actions", ActionsPage, select(/^\/v2\/actions/)],
+          ["regions", RegionsPage, select(/^\/v2\/regions/)],
+          ["droplet", DropletAnswer, select(/^\/v2\/droplets\//)],
+          ["droplets", DropletsPage, select(/^\/v2\/droplets\?/)],
+          ["load balancer", LoadBalancerAnswer, select(/^\/v2\/load_balancers(\/[^/?]+)?$/)],
+          ["certificate", CertificateAnswer, select(/^\/v2\/certificates\//)],
+          ["certificates", CertificatesPage, select(/^\/v2\/certificates\?/)],
+          ["firewall", ListedFirewall, select(/^\/v2\/firewalls\?/).flatMap(listFirewalls)],
+        ] as const;
+        const unseen = rows.flatMap(([name, schema, answers]) =>
+          findUnseenFields(schema, answers).map((field) => `${name}: ${field}`),
+        );
+        expect(unseen).toEqual(UNSEEN);
+      });
+    },
   });
 
   test("DigitalOcean's client understands the emulated cloud", () => playWithClient(judge));
@@ -137,16 +120,8 @@ function listFirewalls(page: unknown): readonly unknown[] {
 
 /** Returns the first successful exchange of an operation with this text in its request or answer. */
 async function find(method: string, target: RegExp, text: string): Promise<Exchange> {
-  const found = (await record()).find(
-    (each) =>
-      each.method === method &&
-      each.status > 0 &&
-      each.status < 300 &&
-      target.test(each.target) &&
-      (each.requestBody.includes(text) || each.answerBody.includes(text)),
-  );
-  if (found === undefined) throw new Error(`no suite sent ${method} ${target} with ${text}`);
-  return found;
+  const successful = (await record()).filter(({ status }) => status > 0 && status < 300);
+  return findExchange(successful, method, target, text);
 }
 
 const OPERATIONS: readonly string[] = [

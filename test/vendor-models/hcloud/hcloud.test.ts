@@ -1,21 +1,15 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ActionsPage } from "#clouds/hcloud/cloud.ts";
 import { HcloudNetwork, NetworksPage, Server, ServersPage } from "#clouds/hcloud/server.ts";
 import { NETWORK, NETWORK_NAME, SELECTOR, startFakeHcloud, TOKEN } from "#test/clouds/hcloud/fake-server.ts";
 import { describeWithPart } from "#test/setup/parts.ts";
 import type { Program } from "#test/setup/virtual-environment.ts";
 import { findUnseenFields } from "#test/vendor-models/find-unseen-fields.ts";
-import {
-  formatViolations,
-  judgeExchanges,
-  keepAnswers,
-  listJudged,
-  runJudge,
-  type Verdict,
-} from "#test/vendor-models/judge.ts";
+import { keepAnswers, runJudge } from "#test/vendor-models/judge.ts";
 import { type Defect, inAnswer, testPlantedDefects } from "#test/vendor-models/planted-defects.ts";
+import { testRecordedSuites } from "#test/vendor-models/recorded-suites.ts";
 import type { Exchange } from "#test/vendor-models/recording/exchange.ts";
-import { RECORDING_TIMEOUT_MS, recordSuites } from "#test/vendor-models/recording/record-suites.ts";
+import { recordSuites } from "#test/vendor-models/recording/record-suites.ts";
 
 /** The tests that change no answer of the emulated cloud. */
 const UNCHANGED = [
@@ -25,37 +19,26 @@ const UNCHANGED = [
 ];
 
 describeWithPart("hcloud-judge", "exchanges with Hetzner, judged by the types of its client", (judge) => {
-  describe("of all suites of the cloud", () => {
-    let exchanges: readonly Exchange[];
-    let verdict: Verdict;
-    beforeAll(async () => {
-      exchanges = keepAnswers(UNCHANGED, await recordSuites(["test/clouds/hcloud/"]));
-      verdict = await judgeExchanges(judge, exchanges);
-    }, RECORDING_TIMEOUT_MS);
-
-    test("break no rule", () => {
-      expect(formatViolations(verdict)).toEqual([]);
-    });
-
-    test("have every operation of the product, with an answer", () => {
-      expect(listJudged(verdict)).toEqual(OPERATIONS);
-    });
-
-    test("have every field that the product reads", () => {
-      const bodies = exchanges
-        .filter(({ status }) => status === 200)
-        .map(({ answerBody }) => JSON.parse(answerBody));
-      const servers = bodies.filter((body) => "servers" in body);
-      const networks = bodies.filter((body) => "networks" in body);
-      const actions = bodies.filter((body) => "actions" in body);
-      expect(findUnseenFields(ServersPage, servers)).toEqual([]);
-      expect(findUnseenFields(ActionsPage, actions)).toEqual([]);
-      expect(findUnseenFields(NetworksPage, networks)).toEqual([]);
-      const eachServer = servers.flatMap((body) => body.servers);
-      expect(findUnseenFields(Server, eachServer)).toEqual([]);
-      const eachNetwork = networks.flatMap((body) => body.networks);
-      expect(findUnseenFields(HcloudNetwork, eachNetwork)).toEqual([]);
-    });
+  testRecordedSuites(judge, {
+    record: async () => keepAnswers(UNCHANGED, await recordSuites(["test/clouds/hcloud/"])),
+    operations: OPERATIONS,
+    testFields(exchanges) {
+      test("have every field that the product reads", () => {
+        const bodies = exchanges()
+          .filter(({ status }) => status === 200)
+          .map(({ answerBody }) => JSON.parse(answerBody));
+        const servers = bodies.filter((body) => "servers" in body);
+        const networks = bodies.filter((body) => "networks" in body);
+        const actions = bodies.filter((body) => "actions" in body);
+        expect(findUnseenFields(ServersPage, servers)).toEqual([]);
+        expect(findUnseenFields(ActionsPage, actions)).toEqual([]);
+        expect(findUnseenFields(NetworksPage, networks)).toEqual([]);
+        const eachServer = servers.flatMap((body) => body.servers);
+        expect(findUnseenFields(Server, eachServer)).toEqual([]);
+        const eachNetwork = networks.flatMap((body) => body.networks);
+        expect(findUnseenFields(HcloudNetwork, eachNetwork)).toEqual([]);
+      });
+    },
   });
 
   test("Hetzner's client reads the emulated cloud", () => readWithClient(judge));

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { Balancer } from "#clouds/oci/load-balancers/state.ts";
 import { API_KEY, REGION, TENANCY, USER } from "#test/clouds/oci/fake/credentials.ts";
 import { startFakeAccount } from "#test/clouds/oci/load-balancers/fake-account.ts";
@@ -13,17 +13,11 @@ import {
 import { describeWithPart } from "#test/setup/parts.ts";
 import type { Program } from "#test/setup/virtual-environment.ts";
 import { findUnseenFields } from "#test/vendor-models/find-unseen-fields.ts";
-import {
-  formatViolations,
-  judgeExchanges,
-  keepAnswers,
-  listJudged,
-  runJudge,
-  type Verdict,
-} from "#test/vendor-models/judge.ts";
+import { keepAnswers, runJudge } from "#test/vendor-models/judge.ts";
 import { type Defect, inAnswer, inRequest, testPlantedDefects } from "#test/vendor-models/planted-defects.ts";
+import { findExchange, testRecordedSuites } from "#test/vendor-models/recorded-suites.ts";
 import type { Exchange } from "#test/vendor-models/recording/exchange.ts";
-import { RECORDING_TIMEOUT_MS, recordSuites } from "#test/vendor-models/recording/record-suites.ts";
+import { recordSuites } from "#test/vendor-models/recording/record-suites.ts";
 
 /** The tests that change no answer of the emulated cloud. */
 const UNCHANGED = [
@@ -55,28 +49,17 @@ function record(): Promise<readonly Exchange[]> {
 }
 
 describeWithPart("oci-judge", "exchanges with Oracle Cloud, judged by its client's models", (judge) => {
-  describe("of all suites of the cloud", () => {
-    let exchanges: readonly Exchange[];
-    let verdict: Verdict;
-    beforeAll(async () => {
-      exchanges = await record();
-      verdict = await judgeExchanges(judge, exchanges);
-    }, RECORDING_TIMEOUT_MS);
-
-    test("break no rule", () => {
-      expect(formatViolations(verdict)).toEqual([]);
-    });
-
-    test("have every operation of the product, with an answer", () => {
-      expect(listJudged(verdict)).toEqual(OPERATIONS);
-    });
-
-    test("have every field that the product reads of load balancers", () => {
-      const balancers = exchanges
-        .filter(({ status, target }) => status === 200 && /oadBalancers\/[^/]+$/.test(target))
-        .map(({ answerBody }) => JSON.parse(answerBody));
-      expect(findUnseenFields(Balancer, balancers)).toEqual(UNSEEN);
-    });
+  testRecordedSuites(judge, {
+    record: record,
+    operations: OPERATIONS,
+    testFields(exchanges) {
+      test("have every field that the product reads of load balancers", () => {
+        const balancers = exchanges()
+          .filter(({ status, target }) => status === 200 && /oadBalancers\/[^/]+$/.test(target))
+          .map(({ answerBody }) => JSON.parse(answerBody));
+        expect(findUnseenFields(Balancer, balancers)).toEqual(UNSEEN);
+      });
+    },
   });
 
   test("Oracle's client reads the emulated cloud, and signs for it", () => readWithClient(judge));
@@ -102,14 +85,7 @@ describeWithPart("oci-judge", "exchanges with Oracle Cloud, judged by its client
 
 /** Returns the first exchange of an operation with this text in its request or answer. */
 async function find(method: string, target: RegExp, text: string): Promise<Exchange> {
-  const found = (await record()).find(
-    (each) =>
-      each.method === method &&
-      target.test(each.target) &&
-      (each.requestBody.includes(text) || each.answerBody.includes(text)),
-  );
-  if (found === undefined) throw new Error(`no suite sent ${method} ${target} with ${text}`);
-  return found;
+  return findExchange(await record(), method, target, text);
 }
 
 const OPERATIONS: readonly string[] = [

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { PortsPage, Server, ServersPage } from "#clouds/openstack/server.ts";
 import {
   CREDENTIAL,
@@ -14,17 +14,11 @@ import {
 import { describeWithPart } from "#test/setup/parts.ts";
 import type { Program } from "#test/setup/virtual-environment.ts";
 import { findUnseenFields } from "#test/vendor-models/find-unseen-fields.ts";
-import {
-  formatViolations,
-  judgeExchanges,
-  keepAnswers,
-  listJudged,
-  runJudge,
-  type Verdict,
-} from "#test/vendor-models/judge.ts";
+import { keepAnswers, runJudge } from "#test/vendor-models/judge.ts";
 import { type Defect, inAnswer, inRequest, testPlantedDefects } from "#test/vendor-models/planted-defects.ts";
+import { testRecordedSuites } from "#test/vendor-models/recorded-suites.ts";
 import type { Exchange } from "#test/vendor-models/recording/exchange.ts";
-import { RECORDING_TIMEOUT_MS, recordSuites } from "#test/vendor-models/recording/record-suites.ts";
+import { recordSuites } from "#test/vendor-models/recording/record-suites.ts";
 
 /** The tests that change no answer of the emulated cloud. */
 const UNCHANGED = [
@@ -35,39 +29,30 @@ const UNCHANGED = [
 ];
 
 describeWithPart("openstack-judge", "exchanges with OpenStack, judged by its services' schemas", (judge) => {
-  describe("of all suites of the cloud", () => {
-    let exchanges: readonly Exchange[];
-    let verdict: Verdict;
-    beforeAll(async () => {
+  testRecordedSuites(judge, {
+    record: async () => {
       const suites = ["test/clouds/openstack/", "test/clouds/check-configuration.test.ts"];
       const all = await recordSuites(suites);
       const ofOpenStack = all.filter(({ target }) => /^\/(identity|compute|network)\//.test(target));
-      exchanges = keepAnswers(UNCHANGED, ofOpenStack);
-      verdict = await judgeExchanges(judge, exchanges);
-    }, RECORDING_TIMEOUT_MS);
-
-    test("break no rule", () => {
-      expect(formatViolations(verdict)).toEqual([]);
-    });
-
-    test("have every operation of the product, with an answer", () => {
-      expect(listJudged(verdict)).toEqual(OPERATIONS);
-    });
-
-    test("have every field that the product reads", () => {
-      const read = (path: string) =>
-        exchanges
-          .filter(({ status, target }) => status === 200 && target.includes(path))
-          .map(({ answerBody }) => JSON.parse(answerBody));
-      const pages = read("/servers/detail");
-      // The last page has no links, and no emulated project fills a page.
-      expect(findUnseenFields(ServersPage, pages)).toEqual(["servers_links"]);
-      expect(findUnseenFields(PortsPage, read("/v2.0/ports"))).toEqual(["ports_links"]);
-      // Nova's releases before 2.47 have these two, which microversion 2.47 forbids.
-      const older = ["flavor.name", "flavor.id"];
-      const servers = pages.flatMap((page) => page.servers);
-      expect(findUnseenFields(Server, servers)).toEqual(older);
-    });
+      return keepAnswers(UNCHANGED, ofOpenStack);
+    },
+    operations: OPERATIONS,
+    testFields(exchanges) {
+      test("have every field that the product reads", () => {
+        const read = (path: string) =>
+          exchanges()
+            .filter(({ status, target }) => status === 200 && target.includes(path))
+            .map(({ answerBody }) => JSON.parse(answerBody));
+        const pages = read("/servers/detail");
+        // The last page has no links, and no emulated project fills a page.
+        expect(findUnseenFields(ServersPage, pages)).toEqual(["servers_links"]);
+        expect(findUnseenFields(PortsPage, read("/v2.0/ports"))).toEqual(["ports_links"]);
+        // Nova's releases before 2.47 have these two, which microversion 2.47 forbids.
+        const older = ["flavor.name", "flavor.id"];
+        const servers = pages.flatMap((page) => page.servers);
+        expect(findUnseenFields(Server, servers)).toEqual(older);
+      });
+    },
   });
 
   test("OpenStack's client reads the emulated cloud", () => readWithClient(judge));
