@@ -35,7 +35,7 @@ export function testRecordedSuites(judge: Program, { record, operations, testFie
   });
 }
 
-/** Returns the first exchange of an operation with this text in its request or answer. Throws if there is none. */
+/** Returns the first exchange of an operation with this text in its request or answer. Throws if it is missing. */
 export function findExchange(
   exchanges: readonly Exchange[],
   method: string,

@@ -117,7 +117,7 @@ const DOCUMENT_TIMEOUT_MS = 5_000;
 /** Keys are read again at this age, and for an unknown key at most this often. */
 const KEYS_AGE_MS = 10 * 60_000;
 const KEYS_COOL_DOWN_MS = 30_000;
-/** A failed discovery is repeated at most this often. */
+/** The discovery document is read again at this age. */
 const DISCOVERY_AGE_MS = 60 * 60_000;
 const CLOCK_TOLERANCE_SECONDS = 30;
 
